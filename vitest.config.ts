@@ -55,6 +55,8 @@ const all = () => ({
     testTimeout: 300_000,
     // Hooks measure too, and take as long on a busy machine.
     hookTimeout: 300_000,
+    // Rows' names in titles are whole.
+    chaiConfig: { truncateThreshold: 0 },
   }),
 });
 

@@ -24,9 +24,9 @@ export default defineConfig({
           name: "package",
           include: ["test/package/**/*.test.ts"],
           globalSetup: ["test/package/install.ts", "test/helpers/optional-programs.ts"],
-          testTimeout: 300_000,
+          testTimeout: 600_000,
           // Packs, installs, and fetches Nodes where they are not there yet.
-          hookTimeout: 300_000,
+          hookTimeout: 600_000,
         },
       },
     ],

@@ -1,5 +1,5 @@
-// Shared by the bare programs of this folder: the CUDA driver API, found by name, with every call checked;
-// and the parsing of their options. They use only the declarations of that API from pinbench's code.
+// Shared by the bare programs of this folder: calls of the CUDA driver API, each checked for errors, and the
+// parsing of options. Of pinbench's code they use only that API's declarations.
 #pragma once
 
 #include <dlfcn.h>
@@ -22,7 +22,7 @@ namespace cu = pinbench::cu;
 
 namespace {
 
-// An error in the options: exit code 2.
+// An error in the options; the exit code is 2.
 struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -49,7 +49,6 @@ Option number_into(std::uint64_t& target) {
       [&target](const std::string& name, const std::string& value) { target = positive_number(name, value); };
 }
 
-// Options are pairs of a name and a value.
 void read_options(const std::vector<std::string>& words, const std::map<std::string, Option>& options) {
   for (std::size_t i = 0; i < words.size(); i += 2) {
     if (i + 1 == words.size()) throw UsageError(words[i] + " needs a value");
@@ -59,7 +58,6 @@ void read_options(const std::vector<std::string>& words, const std::map<std::str
   }
 }
 
-// Runs a program; returns its exit code.
 int run_program(const char* program, const std::function<void()>& work) {
   try {
     work();
@@ -102,10 +100,10 @@ struct Driver {
   }
 };
 
-// Throws if the call fails. Needs a Driver named `driver_` in scope.
+// Throws if the call fails. Expects a Driver named `driver_` in scope.
 #define CHECK(call) driver_.check(driver_.call, #call)
 
-// The primary context of device 0, whose threads spin while they wait, and one stream.
+// The primary context of device 0, with spin waiting, and one stream.
 class Machine {
  public:
   explicit Machine(const std::string& library) : driver_(library) {
@@ -134,7 +132,7 @@ class Machine {
   cu::Stream stream_ = nullptr;
 };
 
-// Host memory, written to so that its pages exist, and device memory of the same size.
+// Host and device memory of the same size. The host memory was written to, so its pages exist.
 class Buffers {
  public:
   // Delegates, so that the destructor frees the first half if the second cannot be allocated.

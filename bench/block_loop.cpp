@@ -1,14 +1,14 @@
-// The bare program that pinbench's copies of scattered blocks are compared with: pools of host and device
-// memory, lists of shuffled places in both, and the plain calls of the CUDA driver API. It shares no code
-// with pinbench but the declarations of that API.
+// The bare program that pinbench's copies of scattered blocks are compared with. It has pools of host and
+// device memory, shuffled lists of their slots, and plain calls of the CUDA driver API. Of pinbench's code it
+// uses only that API's declarations.
 //
 //   block_loop --library libcuda.so.1 [--blocks 4096,65536] [--count 4096] [--pool 536870912] [--samples 7]
 //
-// For each block size, in bytes, it copies --count blocks (at most half a pool) with a call
-// for each block (loop; pinned and pageable) and with one call for all (batch; pinned), and prints a line:
+// For each block size in bytes it copies --count blocks (at most half a pool), once with a call per block
+// (loop; pinned and pageable) and once with one call for all (batch; pinned). It prints a line for each:
 //   {"direction":"h2d","memory":"pinned","way":"loop","blockBytes":4096,"blocks":4096,"medianGBps":1.43,...}
-// The time, by the CPU's clock, is from the first call until the stream is empty. Each copy takes the next
-// places of the pools; the last copy is compared. A driver without cuMemcpyBatchAsync has no lines for batch.
+// The CPU's clock times from the first call until the stream is empty. Each copy uses the next slots; only
+// the last copy is verified. A driver without cuMemcpyBatchAsync prints no lines for batch.
 
 #include <algorithm>
 #include <chrono>
@@ -68,7 +68,7 @@ class BlockLoop {
         options_(options),
         pinned_(pinned),
         pools_(driver_, options.pool, pinned) {
-    // No two places hold the same content, on either side, so that a misplaced block is found.
+    // All slots differ in content, so a misplaced block is found.
     std::uint64_t word = 0;
     for (std::size_t at = 0; at + sizeof word <= options.pool; at += sizeof word) {
       word += 0x9E3779B97F4A7C15u;
@@ -150,7 +150,7 @@ class BlockLoop {
                            &failed, stream_));
   }
 
-  // A sample of the last copy's blocks: a copy that did not arrive has no rate.
+  // Verifies some blocks of the last copy: a copy that did not arrive has no rate.
   void compare(const Figure& figure, std::size_t first) {
     constexpr std::size_t kMostCompared = 64;
     std::vector<char> block(figure.block_bytes);

@@ -1,7 +1,7 @@
-// `node bench check [--checks 20] [--seconds 420] [--baseline FOLDER] [--only TEXT] [--output FILE] [-- FLAGS]`: `pinbench check`
-// on a real machine: checks without a change, which should find nothing, and checks of real slow-downs.
-// The baseline is FOLDER, or is measured now with FLAGS. After --seconds no further check of the
-// first sort begins. --only keeps the slow-downs with TEXT in their name ("none" keeps none).
+// `node bench check [--checks 20] [--seconds 420] [--baseline FOLDER] [--only TEXT] [--output FILE] [-- FLAGS]`: runs
+// `pinbench check` on a real machine, first unchanged (it should find nothing), then with real slow-downs.
+// Without FOLDER, FLAGS measure the baseline now. No unchanged check begins after --seconds.
+// --only keeps the slow-downs with TEXT in their name ("none" skips all).
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -63,7 +63,7 @@ try {
     }
   }
 } catch (error) {
-  // Measurements so far cannot be repeated.
+  // Keep the measurements so far: they cannot be repeated.
   results.unchanged ??= [];
   results.slowed ??= [];
   console.error(error);

@@ -1,16 +1,15 @@
-// The bare copy loop that pinbench is compared with: one stream, a buffer that is reused (or a few in turn),
-// the plain calls of the CUDA driver API and nothing around them. It shares no code with pinbench but the
-// declarations of that API.
+// The bare copy loop that pinbench is compared with: one stream, one buffer or a few in turn, and plain calls
+// of the CUDA driver API. Of pinbench's code it uses only that API's declarations.
 //
 //   copy_loop --library libcuda.so.1 --direction h2d --memory pinned --size 1048576 --copies 32
 //             --samples 10 [--warmup 32] [--buffers 1]
 //
-// prints one line, {"durationNs":[...]}: the time of each sample, for all its copies. With --start-at T
-// and --run-for D instead of --samples it copies from T on for D, both in ns and T on CLOCK_MONOTONIC,
-// so that several of these programs copy at the same time. It waits for its stream after each --copies, and
-// prints {"startNs":…,"endNs":…,"copies":…}. With --serve it answers each line of standard input that holds
-// such options, and keeps the context and the last buffers, so that a harness can take turns with pinbench. A
-// failed line gets the answer {"error":"..."}.
+// It prints one line, {"durationNs":[...]}: the duration of each sample of --copies copies. With --start-at T
+// and --run-for D instead of --samples it copies from T on for D, both in ns and T on CLOCK_MONOTONIC, so
+// that several of these programs can copy at the same time. It then waits for its stream after each --copies,
+// and prints {"startNs":…,"endNs":…,"copies":…}. With --serve it answers each line of such options on stdin.
+// It keeps the context and the last buffers between lines, so that a harness can alternate with pinbench. The
+// answer to a line that fails is {"error":"..."}.
 
 #include <chrono>
 #include <cstdint>
@@ -28,9 +27,6 @@
 
 namespace {
 
-// The options
-// ------------------------------------------------------------------------------------------------------
-
 struct Options {
   std::string library;
   bool to_device = true;
@@ -47,7 +43,7 @@ struct Options {
   std::size_t buffer_bytes() const { return size * buffers; }
 };
 
-// Whether the value is the first of two words.
+// Accepts two words, and stores whether the value is the first.
 Option is_first_into(bool& target, const std::string& first, const std::string& second) {
   return [&target, first, second](const std::string& name, const std::string& value) {
     if (value != first && value != second)
@@ -77,9 +73,6 @@ Options parse_options(const std::vector<std::string>& words) {
   }
   return options;
 }
-
-// The loop
-// ---------------------------------------------------------------------------------------------------------
 
 class Loop {
  public:
@@ -155,11 +148,7 @@ class Loop {
   std::size_t next_ = 0;  // offset of the next buffer
 };
 
-// In and out
-// -------------------------------------------------------------------------------------------------------
-
-// Keeps the context between requests, and the buffers as long as the next request needs the same
-// ones.
+// Keeps the context between requests, and also the buffers if the next request needs the same.
 class Server {
  public:
   std::string answer(const std::vector<std::string>& words) {

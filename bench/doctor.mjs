@@ -1,8 +1,8 @@
-// `node bench doctor [--repeat 3] [--machines 100] [--seed 20261124] [--corrupted 20] [--output FILE]`:
-// emulated devices with one fault each, and the diagnosis of `pinbench doctor`: whether the cause is the first of
-// its findings, and how far its cost is from the real loss. Then made-up machines with several causes at once:
-// whether the costliest cause is the first finding, and whether all costs add up to at most the loss. Then how often
-// corrupted copies are found. With `--gpu 10`: so many examinations of this machine's GPUs. Run it on a quiet machine: copies must keep up with the emulated links' clocks.
+// `node bench doctor [--repeat 3] [--machines 100] [--seed 20261124] [--corrupted 20] [--output FILE]` diagnoses:
+// 1. emulated devices with one fault: is its cause the first finding, and is its cost close to the real loss?
+// 2. simulated machines with several causes: is the costliest first, and do all costs add up to at most the loss?
+// 3. devices that corrupt copies: how often are they found?
+// With `--gpu 10`: this machine's GPUs, ten times. Run it on a quiet machine: copies must keep up with emulated links.
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,7 +22,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: "20261124" },
     corrupted: { type: "string", default: "20" },
     output: { type: "string" },
-    // This machine's GPUs instead: so many examinations of each kind, and some beside a copy loop.
+    // Diagnoses this machine's GPUs instead: this often per preset, and up to 3 times each during a copy loop.
     gpu: { type: "string" },
     backend: { type: "string", default: "cuda" },
     library: { type: "string", default: "libcuda.so.1" },
@@ -37,11 +37,11 @@ if (values.gpu !== undefined) {
 /** Largest relative difference between a reported cost and the real loss. */
 const mostError = 0.2;
 
-/** Generation 1 x4: 1 GB/s. */
+/** PCIe generation 1 x4: 1 GB/s. */
 const link = { generation: 1, width: 4, maxGeneration: 1, maxWidth: 4 };
 const [far, near = far] = allowedCpus();
 
-/** A machine of two nodes with a CPU each, whose firmware says that the device is near the first. */
+/** A machine with two NUMA nodes of one CPU each. Its firmware says that the device is near the first. */
 const twoNodes = {
   "proc/self/status": `Cpus_allowed_list:\t${[far, near].join()}`,
   "sys/devices/system/node/online": "0-1",
@@ -50,7 +50,7 @@ const twoNodes = {
   "sys/bus/pci/devices/eeee:00:00.0/numa_node": "0",
 };
 
-/** `lossGBps` is the loss of copies in each direction; null if there is nothing to find. */
+/** `lossGBps`: the loss in each direction; null for a healthy machine. */
 const machines = [
   { name: "healthy", nvml: link, cause: null, lossGBps: null },
   { name: "x4 in the place of x16", nvml: { ...link, maxWidth: 16 }, cause: "link-narrow", lossGBps: 3 },
@@ -85,7 +85,7 @@ const machines = [
     files: twoNodes,
     numa: `node:cpus=${far}; node:cpus=${near}; device:GBps=0.5,1`,
     flags: [],
-    // Copies of 16 MiB, so that there is time for all nodes.
+    // Copies of 16 MiB leave time to measure all nodes.
     memory: "100MiB",
     needsTwoCpus: true,
     cause: "numa-far",
@@ -111,7 +111,6 @@ function treeOf(files) {
   return root;
 }
 
-/** The diagnosis of such a machine. */
 function examine({ nvml, faults = [], files, numa, flags = ["--preset", "quick"], linkGBps = 1, memory }) {
   const root = files === undefined ? null : treeOf(files);
   const env = {
@@ -129,14 +128,13 @@ function examine({ nvml, faults = [], files, numa, flags = ["--preset", "quick"]
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, { env, maxBuffer: 2 ** 26 }, (error, stdout, stderr) => {
       if (root !== null) rmSync(root, { recursive: true, force: true });
-      // Exit code 1: something costs bandwidth.
+      // Doctor exits with code 1 if something costs bandwidth.
       if (stdout === "") reject(new Error(stderr || String(error)));
       else resolve(JSON.parse(stdout));
     });
   });
 }
 
-/** The findings of a diagnosis with a cost. */
 const withCost = ({ findings }) => findings.filter(({ cost }) => cost !== null);
 
 const results = [];
@@ -177,16 +175,16 @@ const isAllRight = (some) => some.every(({ isRight }) => isRight);
 const rightOf = (some) => `${some.filter(({ isRight }) => isRight).length} of ${some.length}`;
 console.log(`\n${rightOf(results)} as expected: ${verdict(isAllRight(results))}`);
 
-/** The costs of plain pinned copies in a direction, added up. */
+/** Sum of the costs of plain pinned copies in a direction. */
 const costsIn = (diagnosis, way) =>
   withCost(diagnosis)
     .filter(({ cost }) => cost.copies === "pinned" && [way, "both"].includes(cost.direction))
     .reduce((sum, { cost }) => sum + cost.gigabytesPerSecond, 0);
 
 /**
- * Attempts at a machine, if other programs keep this one too busy for the machine's rate. If none reaches it, its copies
- * had one more cause, which may be the costliest: such a machine does not count. test/doctor/dominant-cause.test.ts has
- * the same machines without a clock.
+ * Attempts per machine, because other programs may keep this one too busy to reach the emulated rate. If all fail, the
+ * machine does not count: the load is one more cause. test/doctor/dominant-cause.test.ts tests the same machines
+ * without a clock.
  */
 const mostTries = 4;
 const isKept = ({ devices: [{ rates }] }, { linkGBps, slowdown }) =>
@@ -197,7 +195,7 @@ for (const machine of madeUpMachines(Number(values.machines), Number(values.seed
   let diagnosis;
   let tries = 0;
   do {
-    // Copies of 16 MiB, so that all of them take some seconds.
+    // With copies of 16 MiB, all of them together take a few seconds.
     diagnosis = await examine({ ...machine, memory: "100MiB" });
   } while (!isKept(diagnosis, machine) && ++tries < mostTries);
   const costs = withCost(diagnosis).filter(({ weight }) => weight === "costs");

@@ -1,6 +1,6 @@
-// `node bench fleet [--fleets 300] [--documents 10000] [--seed 1] [--before FOLDER] [--only PATTERN]`: how often `pinbench fleet`
-// finds slow nodes of 104 simulated scenarios and accuses healthy ones, beside the rule of another checkout whose
-// compiled `dist` is FOLDER; and the time and memory to judge many results.
+// `node bench fleet [--fleets 300] [--documents 10000] [--seed 1] [--before FOLDER] [--only PATTERN]`: how often
+// `pinbench fleet` finds slow nodes and flags healthy ones in 104 simulated scenarios, compared with another checkout's
+// rule (compiled to FOLDER/dist); and the time and memory for judging many results.
 import { execFile, execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -20,14 +20,14 @@ const { values } = parseArgs({
     seed: { type: "string", default: "1" },
     before: { type: "string" },
     only: { type: "string", default: "" },
-    // Prints one scenario's counts as JSON: this program starts itself for each scenario.
+    // Internal: prints one scenario's counts as JSON. This program starts itself once per scenario.
     scenario: { type: "string" },
   },
 });
 const fleets = Number(values.fleets);
 const sizeOf = ({ count, gpus }) => `${count} x ${gpus}`;
 
-/** Large fleets are as many GPUs in fewer fleets. */
+/** Fewer fleets if they are large, so that scenarios have similar numbers of GPUs. */
 const fleetsOf = ({ count, gpus }) => (count * gpus > 200 ? Math.ceil(fleets / 3) : fleets);
 
 if (values.scenario !== undefined) {
@@ -42,7 +42,7 @@ if (values.scenario !== undefined) {
   process.exit();
 }
 
-/** This program's counts for each scenario, in order; runs on all processors. */
+/** Each scenario's counts, in order, from child processes of this program on all processors. */
 async function ofEach(indices) {
   const results = new Map();
   const left = [...indices];

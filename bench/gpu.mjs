@@ -1,6 +1,6 @@
-// `node bench gpu [--only loop,peers,staged,registered,loads,atonce,blocks,runs] [--runs 10] [--output FILE]`: the
-// figures of pinbench's claims, measured on this machine's GPU. `--backend emulated` tries the benchmark itself without
-// a GPU; `--blocks 4096,65536 --pool 16777216 --turns 1` (bytes) makes the section of blocks short.
+// `node bench gpu [--only loop,peers,staged,registered,loads,atonce,blocks,runs] [--runs 10] [--output FILE]`: measures
+// pinbench's claims on this machine's GPU. `--backend emulated` tries the benchmark without a GPU.
+// `--blocks 4096,65536 --pool 16777216 --turns 1` (bytes) shortens the section on blocks.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { againstLoop } from "./gpu/against-loop.mjs";
@@ -42,7 +42,7 @@ const results = { command: `node bench gpu ${process.argv.slice(2).join(" ")}`.t
 
 for (const name of values.only.split(",")) {
   if (name === "runs") {
-    // Flags after `--` go to every pinbench run.
+    // Arguments after `--` are flags for every pinbench run.
     results.runs = wholeRuns({ backend: values.backend, runs: Number(values.runs), flags: positionals });
     printWholeRuns(results.runs);
     continue;

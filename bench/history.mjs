@@ -1,5 +1,5 @@
-// `node bench history [--seeds 2000] [--output FILE]`: what `pinbench history` finds in synthetic trends of 60 checks:
-// false steps where nothing changes, and how soon and how often it finds what does.
+// `node bench history [--seeds 2000] [--output FILE]`: `pinbench history` on synthetic trends of 60 checks. Counts
+// false steps in unchanged trends, and how soon and how often real changes are found.
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { fitLevels } from "../dist/stats/level-fit.js";
@@ -12,14 +12,14 @@ const { values } = parseArgs({
 const seeds = Array.from({ length: Number(values.seeds) }, (_, i) => i + 1);
 
 const checks = 60;
-/** A step counts as found within this many checks of its place. */
+/** A step counts as found within this many checks of its true position. */
 const tolerance = 5;
 const mostFalse = 0.01;
 const leastFound = 0.95;
 
 /**
- * The logarithms of a trend's figures. `noise` is the standard deviation of a check, `correlation` that of neighbours,
- * `digits` those of a figure, `shape` the change at a check.
+ * Logarithms of a trend's figures. `noise`: standard deviation of a check; `correlation`: between neighbouring checks;
+ * `digits`: significant digits of a figure; `shape(check)`: the change.
  */
 function simulate(
   { noise = 0.01, correlation = 0, hasTails, digits, shape = () => 0 },
@@ -43,7 +43,7 @@ const share = (of) => seeds.filter(of).length / seeds.length;
 const percent = (value) => `${fixed(100 * value, 1)} %`;
 const outlier = (check) => (check === 25 ? -0.3 : 0);
 
-/** Trends without a step. Those without a bound are harsher than machines were, or found to be hard. */
+/** Trends without a step. Those without a bound are noisier than real machines, or known to be hard. */
 const unchanged = [
   { name: "the same figure", noise: 0, isBound: true },
   { name: "white noise", isBound: true },
@@ -79,7 +79,7 @@ printTable(
   ]),
 );
 
-/** Shorter and longer trends of white noise; and a history of 60 checks that is read after each of them. */
+/** Shorter and longer trends of white noise, and a 60-check history that is read after each check. */
 const lengths = [8, 12, 20, 300].map((count) => ({
   checks: count,
   steps: share((seed) => fitLevels(simulate({}, seed, count)).steps.length > 0),
@@ -98,7 +98,7 @@ printTable(
   ],
 );
 
-/** Number of checks from a step to its report; infinite if it is more than eight. */
+/** Number of checks from a step to its report; infinite above eight. */
 function delayOf(deviations, noise, seed) {
   const at = checks - 4;
   const trend = simulate(
@@ -137,7 +137,7 @@ printTable(
   ]),
 );
 
-/** Trends that change in another way. */
+/** Trends that drift, or change in another way than by a step. */
 const changing = [
   {
     name: "an outage of 3 checks, -18 %",

@@ -1,5 +1,5 @@
-// `node bench NAME [ARGUMENT…]`: a measurement of pinbench itself. Without a NAME it lists them. The file of each says which
-// arguments it takes.
+// `node bench NAME [ARGUMENT…]`: a benchmark of pinbench itself; lists all without a NAME. Each file describes its
+// arguments.
 import { join } from "node:path";
 
 const benchmarks = {

@@ -1,6 +1,6 @@
-// `node bench load [--size 8GiB] [--turns 2] [--cold] [--folder DIR] [--python python3] [--output FILE]`: `pinbench load` in turns
-// with a bare program (bench/load_file.cpp); the printed torch code at its promised rate; and safetensors files with the
-// tensors of a ResNet-50 and of a transformer. With --cold also from storage, which takes minutes. Needs a GPU and torch.
+// `node bench load [--size 8GiB] [--turns 2] [--cold] [--folder DIR] [--python python3] [--output FILE]`: `pinbench
+// load` in turns with bench/load_file.cpp; the printed torch code against its promised rate; and safetensors files like
+// those of a ResNet-50 and a transformer. --cold adds minutes of reads from storage. Needs a GPU and torch.
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { closeSync, mkdtempSync, openSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
@@ -67,7 +67,7 @@ function bareRate({ way, threads: count, isCold }, file) {
 
 const keyOf = ({ way, threads: count, isCold }) => `${isCold ? "cold" : "warm"} ${way}, ${count}`;
 
-/** Prints each rate as it comes: the whole takes minutes. */
+/** Prints each rate at once, because all of them take minutes. */
 function turnsWithBare(file, code) {
   const rows = new Map();
   for (let turn = 0; turn < Number(values.turns); ++turn) {
@@ -87,7 +87,7 @@ function turnsWithBare(file, code) {
   }));
 }
 
-/** GB/s of the printed code in torch, its second call and later ones. */
+/** GB/s of the printed torch code, without its first call. */
 function snippetRates(file) {
   const text = [
     "import sys, time, warnings, torch",
@@ -103,7 +103,7 @@ function snippetRates(file) {
   return JSON.parse(run([values.python, "-c", text, file], { cwd: folder }));
 }
 
-/** Sizes in elements of the parameters of torchvision's ResNet-50, and of a transformer of 24 layers. */
+/** Parameter sizes, in elements, of torchvision's ResNet-50 and of a transformer with 24 layers. */
 function tensorSizes() {
   const text = [
     "import json, torch",
@@ -131,7 +131,7 @@ function writeSafetensors(path, elements) {
   truncateSync(path, 8 + text.length + at);
 }
 
-/** Blocks of 64 MiB that differ. */
+/** Writes 64 MiB blocks that all differ. */
 function writeWeights(path, bytes) {
   const block = randomBytes(2 ** 26);
   const file = openSync(path, "wx");

@@ -1,12 +1,11 @@
-// The bare program that `pinbench load` is compared with: the plain calls of the system and of the CUDA
-// driver API, one file, in pieces of 64 MiB. It shares no code with pinbench but the declarations of that
-// API.
+// The bare program that `pinbench load` is compared with: plain calls of the system and of the CUDA driver
+// API on one file, in pieces of 64 MiB. Of pinbench's code it uses only that API's declarations.
 //
 //   load_file --library libcuda.so.1 --file weights.bin --way mapped [--threads 1] [--samples 3] [--cold 1]
 //     --way mapped: from a private mapping. shared: from a shared one. registered: from a shared mapping that
 //     is registered read-only. private-registered: from a private one. mapped-slots, read-slots,
-//     direct-slots: through three pinned slots of 16 MiB a thread. storage: reads with O_DIRECT alone.
-//     --cold 1 drops the file's pages before each sample.
+//     direct-slots: through three pinned slots of 16 MiB per thread. storage: only reads with O_DIRECT.
+//     --cold 1 drops the file from the page cache before each sample.
 //     {"way":"mapped","threads":1,"bytes":…,"seconds":[1.02,…],"copySeconds":[1.01,…]}
 
 #include <fcntl.h>
@@ -63,7 +62,6 @@ Options parse_options(const std::vector<std::string>& words) {
   return options;
 }
 
-// Its size, its place on the device, and the pinned slots, which are all made once.
 struct Load {
   const Machine& machine;
   const Options& options;
@@ -123,7 +121,7 @@ void copy_through_slots(const Load& load, std::size_t thread, std::atomic<std::s
   CHECK(streamDestroy(stream));
 }
 
-// An exception in a thread ends the program, which is good enough here.
+// An exception in a thread ends the program, which is acceptable in a benchmark.
 void on_threads(const Load& load) {
   const auto& driver_ = load.machine.driver();
   cu::Context context = nullptr;
@@ -140,7 +138,7 @@ void on_threads(const Load& load) {
   CHECK(primaryContextRelease(load.machine.device()));
 }
 
-// Seconds of all, and of the copies alone.
+// Returns the seconds of the whole load, and of the copies alone.
 std::pair<double, double> load_once(Load& load) {
   const auto& driver_ = load.machine.driver();
   const auto& options = load.options;

@@ -1,12 +1,12 @@
-// The bare loop that pinbench's loads of the device are compared with: their kernels, launched back to back
-// on one stream with nothing beside them, by the plain calls of the CUDA driver API. It shares the kernels
-// and their launch sizes with pinbench, but no code that launches, queues or counts.
+// The bare loop that pinbench's GPU loads are compared with: the same kernels, launched back to back on one
+// stream by plain calls of the CUDA driver API. It shares kernels and launch sizes with pinbench, but no code
+// that launches, queues or counts.
 //
 //   load_loop --library libcuda.so.1 --load compute --seconds 3
 //
-// prints one line, {"unitsPerSecond":[...]}, a number a second: floating-point operations for --load compute,
-// bytes read and written within the device for --load memory. Under a long load a device's clock falls, so
-// the later numbers are the sustained rate.
+// It prints one line, {"unitsPerSecond":[...]}, with one rate per second. The unit is floating-point
+// operations for --load compute, and bytes read plus written on the device for --load memory. A GPU lowers
+// its clock under a long load, so later rates are the sustained ones.
 
 #include <algorithm>
 #include <array>
@@ -28,7 +28,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Far more than any device caches, and enough that the pause between two launches does not matter.
+// Exceeds every GPU cache, and makes the pause between two launches negligible.
 constexpr std::uint64_t kBufferBytes = std::uint64_t{512} << 20;
 constexpr auto kLeastLaunch = std::chrono::milliseconds(5);
 

@@ -1,6 +1,6 @@
-// `node bench page`: how large pages are and how fast a browser opens them, against what they may be: that of a
-// recorded default sweep, and that of a sweep of 1,000 cells with 100 samples each.
-// `--screenshots FOLDER`: pages of each kind as pictures instead, wide and narrow, light and dark.
+// `node bench page`: size of pages and time to open them in a browser, against their limits. One page is of a recorded
+// default sweep, one of 1,000 cells with 100 samples each. `--screenshots FOLDER` takes pictures of all kinds of pages
+// instead: wide and narrow, light and dark.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,13 +17,13 @@ const { screenshots } = parseArgs({ options: { screenshots: { type: "string" } }
 
 const recorded = "results/nvidia-h200/default.json";
 const rounds = 7;
-/** Limits for a page without its samples, and for a whole page of 1,000 cells. */
+/** Limits in kB for a page without its samples, and for a page of 1,000 cells; and in ms for opening. */
 const [mostKB, mostLargeKB, mostOpenMs] = [300, 1500, 500];
 
 const kB = (text) => Buffer.byteLength(text) / 1000;
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 
-/** Cells with samples whose rates and starts differ as measured ones do. */
+/** `cells` cells with random sample durations, up to 20 % above the shortest measured one. */
 function largeDocument(document, cells, samples) {
   const random = seededRandom(1);
   const measured = document.cells.filter((cell) => cell.samples.length > 0);
@@ -49,7 +49,7 @@ function largeDocument(document, cells, samples) {
   return { ...document, cells: many };
 }
 
-/** The parts of a page in kB: those of all pages, and those of its document. */
+/** Sizes in kB: the whole page, and each of its parts. */
 function partsOf(html) {
   const contents = (pattern) =>
     [...html.matchAll(pattern)].reduce((sum, [, content]) => sum + kB(content), 0);
@@ -73,7 +73,7 @@ async function opening(browser, file) {
       await window.evaluate(
         () =>
           new Promise((resolve) => {
-            // A second frame begins only when the first one is drawn.
+            // The second frame begins only after the first is drawn.
             requestAnimationFrame(() => requestAnimationFrame(() => resolve(performance.now())));
           }),
       ),
@@ -98,7 +98,7 @@ async function weighPages(browser) {
     writeFileSync(file, html);
     const { all, style, script, samples, charts, tables } = partsOf(html);
     const openMs = await opening(browser, file);
-    // The limit of a default sweep is for the page alone; that of 1,000 cells includes the samples.
+    // The limit of a default sweep excludes the samples; that of 1,000 cells includes them.
     const counted = bound === mostKB ? all - samples : all;
     const isReached = counted <= bound && openMs <= mostOpenMs;
     isWithin &&= isReached;
@@ -117,7 +117,7 @@ async function weighPages(browser) {
   process.exitCode = isWithin ? 0 : 1;
 }
 
-/** The test of all kinds of page draws them, and shows each in every look. */
+/** Uses the browser test that draws every kind of page in every look. */
 function takePictures(into) {
   mkdirSync(into, { recursive: true });
   const env = { ...process.env, PINBENCH_SCREENSHOTS: resolve(into) };

@@ -1,16 +1,16 @@
-// The bare program that `pinbench pin` is compared with: the plain calls of the system and of the CUDA driver
-// API. It shares no code with pinbench but the declarations of that API.
+// The bare program that `pinbench pin` is compared with: plain calls of the system and of the CUDA driver
+// API. Of pinbench's code it uses only that API's declarations.
 //
 //   pin_loop --library libcuda.so.1 --bytes 17179869184 [--pieces 16] [--threads 16] [--samples 3]
-//     Obtains this much memory in huge pages, in pieces. One thread touches and registers each piece;
-//     with one piece all threads touch it. {"bytes":…,"pieces":16,"threads":16,"seconds":[0.55,…]}
+//   Allocates this much memory in huge pages, in pieces. One thread touches and registers each piece; a
+//   single piece is touched by all threads. {"bytes":…,"pieces":16,"threads":16,"seconds":[0.55,…]}
 //   pin_loop --library libcuda.so.1 --alias 549755813888
-//     Registers this many bytes of addresses in one call; each GiB of them maps the same GiB of memory:
-//     this tests whether a call may be so large, on a machine with less memory.
-//     {"bytes":…,"result":"CUDA_SUCCESS","seconds":9.1}
+//   Registers this many bytes of addresses in one call. Every GiB of them maps the same GiB of memory, so
+//   a machine with less memory can test whether a call may be so large.
+//   {"bytes":…,"result":"CUDA_SUCCESS","seconds":9.1}
 //   pin_loop --library libcuda.so.1 --poll 10
-//     Calls cuMemGetInfo once a millisecond for this many seconds: the longest call, and the share of the
-//     time in calls of a millisecond or more. {"calls":9990,"longestMs":0.2,"stalledShare":0}
+//   Calls cuMemGetInfo every millisecond for this many seconds. Prints the longest call, and the share of
+//   time in calls of 1 ms or more: {"calls":9990,"longestMs":0.2,"stalledShare":0}
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -84,7 +84,7 @@ void touch(char* data, std::size_t bytes) {
   if (madvise(data, bytes, kPopulateWrite) != 0) std::memset(data, 0, bytes);
 }
 
-// An exception in a thread ends the program, which is good enough here.
+// An exception in a thread ends the program, which is acceptable in a benchmark.
 void on_threads(const Machine& machine, std::size_t count, const auto& work) {
   cu::Context context = nullptr;
   const auto& driver_ = machine.driver();

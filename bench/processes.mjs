@@ -1,7 +1,7 @@
 // `node bench/processes.mjs [--workers 1,2,4,8] [--memory pageable,pinned] [--direction h2d,d2h] [--size 67108864]
-// [--turns 5] [--backend emulated] [--output FILE]`: the total rate of several plain programs that copy at once,
-// and of `pinbench run --worker-kind process` with as many workers, in turns. The programs are bare copy loops that share
-// no code with pinbench; each uses as many buffers as a worker of pinbench.
+// [--turns 5] [--backend emulated] [--output FILE]`: total rate of several bare copy loops at once, in turns with
+// `pinbench run --worker-kind process` with as many workers. Each loop uses as many buffers as one of pinbench's
+// workers, and shares no code with pinbench.
 import { execFile } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { parseArgs, promisify } from "node:util";
@@ -29,13 +29,12 @@ const sizeBytes = Number(values.size);
 const counts = values.workers.split(",").map(Number);
 const most = Math.max(...counts);
 
-/** How long programs copy. */
 const runForNs = 1_000_000_000;
 
-/** Pinning is done at some 3 GB/s for all programs together, and the warm-up goes over all buffers once. */
+/** Time for pinning, at about 3 GB/s for all programs together, and for one warm-up pass over all buffers. */
 const settlingNs = (buffers) => 500_000_000 + buffers * sizeBytes;
 
-/** A few copies between two waits, as a sample of several workers has them. */
+/** Copies between two waits; pinbench's samples with several workers have as many. */
 const copies = 4;
 
 async function pinbench() {

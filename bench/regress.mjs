@@ -1,6 +1,6 @@
-// `node bench regress [--before FOLDER] [--cases 400] [--seed 1]`: how often a check finds what happened to a
-// machine, and how often it fails an unchanged one, in simulated worlds of noise. FOLDER is another pinbench, compiled,
-// which judges the same cases.
+// `node bench regress [--before FOLDER] [--cases 400] [--seed 1]`: checks of simulated machines with different noise.
+// Counts how often a check finds a change, and how often it fails an unchanged machine. FOLDER is another compiled
+// pinbench that judges the same cases.
 import { parseArgs } from "node:util";
 import { inRoot } from "../scripts/lib/project.mjs";
 import { printTable } from "./lib/table.mjs";
@@ -25,7 +25,7 @@ const now = { name: "now", folder: inRoot(".") };
 const before = { name: "before", folder: values.before };
 const rules = values.before === undefined ? [now] : [before, now];
 
-/** What is simulated, by each rule in each world. */
+/** The simulated situations: each scenario with each rule. */
 const situations = sessionNumbers.flatMap((sessions) =>
   scenarios.flatMap((scenario, index) =>
     Object.keys(sweeps)
@@ -34,7 +34,7 @@ const situations = sessionNumbers.flatMap((sessions) =>
       .map((size) => ({ sessions, scenario: index, size })),
   ),
 );
-/** The lines of the tables; a line has a task for every world. */
+/** The lines of the tables, each with a task per world. */
 const lines = situations.flatMap((situation, index) => {
   const { times = 1, isOfThisRule = false } = scenarios[situation.scenario];
   return rules

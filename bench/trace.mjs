@@ -1,6 +1,6 @@
-// `node bench trace [--python python3] [--parts rows,savings,speed] [--only TEXT] [--turns 5] [--output FILE]`:
-// `pinbench trace` of programs whose copies are known: counts and bytes, predicted savings against those of the mended
-// program, and what the library costs a training. Needs a GPU, torch and torchvision.
+// `node bench trace [--python python3] [--parts rows,savings,speed] [--only TEXT] [--turns 5] [--output FILE]`: traces
+// programs with known copies. Checks counts and bytes, predicted savings against the fixed program, and the slow-down
+// of a training by tracing. Needs a GPU, torch and torchvision.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -54,7 +54,7 @@ const scenarios = [
       ...copyLoop,
       ..."--direction h2d --memory pageable --size 16777216 --copies 2 --samples 10".split(" "),
     ],
-    // Its warm-up copies too.
+    // Includes its warm-up copies.
     copies: [["h2d", "pageable", 16_777_216, null]],
   },
 ].filter(({ name }) => name.includes(values.only));
@@ -65,7 +65,7 @@ function run(command, environment = {}) {
   return { stdout, stderr, exitCode: status ?? signal, told: lastJson(stdout) };
 }
 
-/** The last line of a program's output, if it is an account; null otherwise. */
+/** The JSON object in a program's last line; null without one. */
 function lastJson(stdout) {
   try {
     return JSON.parse(stdout.trim().split("\n").at(-1));
@@ -91,7 +91,7 @@ function trace(command, flags, environment) {
   return { ...finished, document };
 }
 
-/** Count and bytes of the copies of a kind, over all processes. */
+/** Count and bytes of one kind of copies, over all processes. */
 function seen({ processes }, [direction, memory, sizeBytes]) {
   const copies = processes
     .flatMap((one) => one.copies)
@@ -140,7 +140,7 @@ function rows() {
   return judged;
 }
 
-/** What pinning saves by the trace, and in the mended program. */
+/** Compares the savings that trace predicts for pinning with those of the fixed program. */
 function savings() {
   const found = ["copies", "training"].map((name) => {
     const turns = Array.from({ length: 3 }, () => {
@@ -167,9 +167,8 @@ function savings() {
   return found;
 }
 
-/** Prints each pair as it comes. */
 function speed() {
-  // So that a trace need not measure before each start.
+  // With a reference, trace need not measure before each start.
   const reference = ["--reference", pathOf("../results/nvidia-h200/quick.json")];
   const pairs = [];
   for (let turn = 0; turn < Number(values.turns); ++turn) {

@@ -1,6 +1,6 @@
 // `node bench tune [--python python3] [--sets cheap_sample,tiny_text] [--max-workers N] [--no-grid]
-// [--native] [--output FILE]`: the recommendation of `pinbench tune`, against the full grid and the search of the
-// article on the same data. Each compared setting is measured again afterwards, in turns.
+// [--native] [--output FILE]`: the recommendation of `pinbench tune`, compared on the same data with the full grid and
+// with the search that articles propose. Each compared setting is then measured again, in turns.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -154,7 +154,7 @@ printTable(
 );
 if (values.output) writeFileSync(values.output, `${JSON.stringify(results.map(summary), null, 1)}\n`);
 
-/** Leaves out the many arrival times. */
+/** Omits the arrival times, which are many. */
 function summary({ name, found, grid, article, settings, rates }) {
   const rows = (tuning) =>
     tuning && {

@@ -9,9 +9,9 @@ if (major < 20 || (major === 20 && minor < 17) || major === 21 || (major === 22 
   );
   process.exit(2);
 }
-// With fewer left, Node's module loader hangs or crashes. Its hooks need 3 or 4.
+// Below this, Node's module loader hangs or crashes. The hook itself needs 3 or 4 files.
 const fewestFiles = 6;
-// Node opens all imports of a module at once, and has never needed half as many.
+// Node opens all imports of a module at once, which has never needed half of this.
 const plentyOfFiles = 200;
 const { limit, left } = openFiles();
 if (left < fewestFiles) {
@@ -29,7 +29,7 @@ if (!existsSync(program)) {
 const { main } = await import(program.href);
 await main(process.argv.slice(2));
 
-/** The limit of open files of this process, and how many are left; infinite if the system does not report them. */
+/** The process's limit of open files, and how many are left; infinite if the system does not report them. */
 function openFiles() {
   try {
     const [, limit] = /^Max open files +(\d+)/m.exec(readFileSync("/proc/self/limits", "utf8"));

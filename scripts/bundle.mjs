@@ -1,7 +1,7 @@
-// `npm run bundle [-- --out FILE] [-- --with-tests] [-- --without-kernels] [-- --level 0…9] [-- --arch arm64]`: one
-// archive with Node itself, pinbench and its dependencies, for Linux machines with only a GPU driver, and its SHA-256
-// file. `--with-tests` adds the tests and benchmarks that need a GPU; `--without-kernels` and a low
-// `--level` of xz make a quick one for trials.
+// `npm run bundle [-- --out FILE] [-- --with-tests] [-- --without-kernels] [-- --level 0…9] [-- --arch arm64]`: an
+// archive of Node, pinbench and its dependencies, for Linux machines with only a GPU driver, and its SHA-256 file.
+// `--with-tests` adds the tests and benchmarks that need a GPU. `--without-kernels` and a low xz `--level` make a
+// quick trial bundle.
 import { chmodSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -25,7 +25,7 @@ function addTests(folder) {
     const command = `exec "$here/runtime/node" "$here/bench/${name}.mjs" "$@"`;
     writeLauncher(join(folder, `bench-${name}`), command);
   }
-  // All tests take four to five minutes. A hanging run is ended; tools that slow tests down need more time.
+  // All tests take four to five minutes; the limit ends a hanging run. Tools that slow tests down need more.
   writeLauncher(
     join(folder, "test-gpu"),
     [

@@ -1,13 +1,13 @@
-// `npm run check -- bundle ARCHIVE [RELEASE…]`: whether a bundle runs on minimal systems: in a file
-// system with a shell and this machine's C library, and in the smallest ones of Debian's releases (bullseye, bookworm),
-// which debootstrap fetches. Needs root. Exit code 0 only if it runs on all.
+// `npm run check -- bundle ARCHIVE [RELEASE…]`: whether a bundle runs on minimal systems. These are a file system with
+// a shell and this machine's C library, and Debian's smallest systems (bullseye, bookworm) from debootstrap. Needs
+// root. Exit code 0 only if it runs on all.
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { makeDebianRoot, makeHostRoot, rootMissing, runInRoot } from "./lib/bare-root.mjs";
 import { main, run, ScriptError } from "./lib/process.mjs";
 
-/** Unpacks into a folder whose name is difficult for scripts, and measures. */
+/** Unpacks the bundle into a folder with spaces and an ampersand in its name, and measures. */
 async function check(root, name, archive) {
   const folder = "/opt/a folder & more";
   mkdirSync(join(root, folder), { recursive: true });

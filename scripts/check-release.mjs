@@ -1,6 +1,6 @@
-// `npm run check -- release`, and part of `npm pack`: checks the files of a release. Writes the software bill of materials to
-// build/sbom.cdx.json and checks it, checks that nothing runs during installation, and that compiled files have their
-// hashes. Exit code 0 only if all of that holds.
+// `npm run check -- release`, and part of `npm pack`: checks the files of a release. Writes the software bill of
+// materials to build/sbom.cdx.json. Checks it, that nothing runs during installation, and that compiled files match
+// their hashes. Exit code 0 only if all of that holds.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { packagesInProgram } from "./lib/bundle-program.mjs";
@@ -16,7 +16,7 @@ const compiled = prebuiltFolder(ownArch);
 
 const readJson = (path) => JSON.parse(readFileSync(inRoot(path), "utf8"));
 
-/** npm also compiles where it finds a binding.gyp. */
+/** npm also compiles a package with a binding.gyp, without any script. */
 function installProblems() {
   const { scripts } = readJson("package.json");
   const run = ["preinstall", "install", "postinstall"].filter((name) => name in scripts);

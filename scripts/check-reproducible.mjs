@@ -1,6 +1,6 @@
-// `npm run check -- reproducible`: whether compiled files can be reproduced bit for bit. Builds this checkout's
-// files twice from scratch, in different folders, orders and environments, at different times. Compares compiled files,
-// npm's packages, the bundle and the wheel. Exit code 0 only if they are the same. Other compilers make other files.
+// `npm run check -- reproducible`: whether compiled files are reproducible bit for bit. Builds this checkout twice from
+// scratch, in different folders, orders and environments, at different times. Compares compiled files, npm's packages,
+// the bundle and the wheel. Exit code 0 only if they are equal. Other compilers produce other files.
 import { createHash } from "node:crypto";
 import {
   chmodSync,
@@ -21,8 +21,8 @@ import { findProgram, main, run, ScriptError } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
 import { nvccVersion } from "./lib/toolchain.mjs";
 
-/** Variables that a build must not depend on. Folders differ in length too, as a path would shift the bytes after it. */
-const places = [
+/** Variables that must not affect a build. Folders differ in length, which shifts the bytes after a path. */
+const builds = [
   {
     folder: "a",
     umask: "022",
@@ -43,12 +43,12 @@ const places = [
   },
 ];
 
-/** Its package, which holds only compiled files, is compared where it can be compiled. */
+/** The arm64 package holds only compiled files. It is compared if it can be compiled here. */
 const isForArm64 = findProgram("aarch64-linux-gnu-g++") !== null;
 
 const aYearAgo = new Date(Date.now() - 365 * 24 * 3600e3);
 
-/** Copies git's files from the working tree. Written in the other order, folders list them in another order. */
+/** Copies git's files from the working tree. Written in reverse order, folders list them in another order. */
 async function copyCheckout(target, { isReversed, umask }) {
   const listed = await run("git", ["ls-files", "-z", "--cached", "--others", "--exclude-standard"], {
     cwd: root,
@@ -90,7 +90,6 @@ async function buildAt(target, place) {
 
 const hashOf = (path) => createHash("sha256").update(readFileSync(path)).digest("hex");
 
-/** The first line of a program's version. */
 async function versionOf(program) {
   return (await run(program, ["--version"], { capture: true })).split("\n")[0];
 }
@@ -98,10 +97,10 @@ async function versionOf(program) {
 await main(async () => {
   const above = mkdtempSync(join(tmpdir(), "pinbench-reproducible-"));
   try {
-    const targets = places.map(({ folder }) => join(above, folder));
-    // Before the first is built, which takes minutes: the checkout may change meanwhile.
-    for (const [i, target] of targets.entries()) await copyCheckout(target, places[i]);
-    const [first, second] = [await buildAt(targets[0], places[0]), await buildAt(targets[1], places[1])];
+    const targets = builds.map(({ folder }) => join(above, folder));
+    // Copies both before the first build, which takes minutes: the checkout may change meanwhile.
+    for (const [i, target] of targets.entries()) await copyCheckout(target, builds[i]);
+    const [first, second] = [await buildAt(targets[0], builds[0]), await buildAt(targets[1], builds[1])];
     const differing = first.filter(({ hash }, i) => hash !== second[i].hash);
     for (const { file, hash } of first) console.log(`${hash}  ${file}`);
     const nvcc = nvccVersion()?.match(/release .*/)?.[0] ?? "none: without kernels, so not as in a release";

@@ -1,5 +1,5 @@
-// `npm run check -- symbols [FILE…]`: whether built files load wherever Node does: nothing newer than GLIBC_2.28, no
-// shared libstdc++, and only the intended exports.
+// `npm run check -- symbols [FILE…]`: whether built files load wherever Node does. They may need at most GLIBC_2.28, no
+// shared libstdc++, and must export only the intended symbols.
 import { basename } from "node:path";
 import { neededGlibc } from "./lib/dynamic-symbols.mjs";
 import { checkPortability } from "./lib/portability.mjs";

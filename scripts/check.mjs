@@ -1,5 +1,5 @@
-// `npm run check -- NAME [ARGUMENT…]`: one of the checks that take long or need more than Node and a compiler. Without a
-// NAME it lists them. The file of each says which arguments it takes; vitest takes those of the first two.
+// `npm run check -- NAME [ARGUMENT…]`: a check that takes long, or needs more than Node and a compiler. Lists all
+// without a NAME. Each file describes its arguments; the first two pass theirs to vitest.
 import { inRoot } from "./lib/project.mjs";
 
 const vitest = "node_modules/vitest/vitest.mjs";
@@ -12,7 +12,7 @@ const elsewhere = (project) => [
   project,
 ];
 
-/** What each check is about, and the program with its first arguments. */
+/** A description of each check, and its program with the first arguments. */
 const checks = {
   package: ["what npm, the wheel and the tarball install, on every Node", ...elsewhere("package")],
   gpu: ["the tests of test/gpu, on this machine's GPUs", ...elsewhere("gpu")],
@@ -32,7 +32,7 @@ const checks = {
 const [name = "", ...rest] = process.argv.slice(2);
 if (Object.hasOwn(checks, name)) {
   const [, program, ...first] = checks[name];
-  // In this process, which gets the signals.
+  // Runs in this process, so that it gets the signals.
   process.argv = [process.argv[0], inRoot(program), ...first, ...rest];
   await import(inRoot(program));
 } else {

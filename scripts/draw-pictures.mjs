@@ -1,5 +1,4 @@
-// `npm run pictures`: draws README.md's pictures from a run that was recorded on a GPU. Run `npm run build`
-// before.
+// `npm run pictures`: draws README.md's pictures from a recorded GPU run. Run `npm run build` before.
 import { writeFileSync } from "node:fs";
 import { chartOfDocuments } from "../dist/kinds/draw-documents.js";
 import { readDocuments } from "../dist/kinds/read-documents.js";

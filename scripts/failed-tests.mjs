@@ -1,5 +1,5 @@
-// Prints the failed tests of vitest's JSON reports: file, full name, the first lines of the message
-// and the place. Often only the end of a long output is kept. Prints nothing if none failed.
+// Prints the failed tests of vitest's JSON reports, because logs often keep only the end of a long output: file, full
+// name, start of the message, and line. Prints nothing if none failed.
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import { stripVTControlCharacters } from "node:util";

@@ -1,6 +1,6 @@
-// `npm run mutate -- FOLDER...`: how many mutants of a folder's computing code its tests notice. Stryker's
-// instrumenter puts all mutants of a folder into its sources, and scripts/mutation/runner.mjs switches them on, one at a
-// time. Survivors are listed with the original code.
+// `npm run mutate -- FOLDER...`: how many mutants of a folder's computing code its tests notice. Stryker's instrumenter
+// puts all mutants of a folder into its sources, and scripts/mutation/runner.mjs activates one at a time. Lists the
+// survivors with the original code.
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -14,10 +14,10 @@ import { excludedMutations, filesOf, folderNames, ignorers } from "./mutation/fo
 const kit = inRoot("scripts/mutation");
 const work = inRoot("build/mutation");
 
-/** Longer than any test or mutant takes. */
+/** Exceeds the time of any test or mutant. */
 const hangMs = 180_000;
 
-/** Installs Stryker's instrumenter, which `npm ci` leaves out: its 67 packages would be for this script alone. */
+/** Installs Stryker's instrumenter. `npm ci` omits it, because only this script needs its 67 packages. */
 async function ensureKit() {
   const installed = `${kit}/node_modules/.package-lock.json`;
   if (existsSync(installed) && statSync(installed).mtimeMs >= statSync(`${kit}/package-lock.json`).mtimeMs)
@@ -26,8 +26,8 @@ async function ensureKit() {
 }
 
 /**
- * The two functions that instrumented sources call; the instrumenter would define its own. Counting only on request
- * makes mutants several times as fast.
+ * Replaces the two functions that instrumented sources call. Ours count only on request, which makes mutants several
+ * times as fast.
  */
 const switching = `const mutants_9fa48 = globalThis.__mutants__;
 function stryCov_9fa48() { if (mutants_9fa48.reached !== null) for (const id of arguments) mutants_9fa48.count(id); }
@@ -45,7 +45,7 @@ async function instrumented(sources) {
   return { files: changed.map(({ name, content }) => ({ name, content: switching + content })), mutants };
 }
 
-/** Ends the running processes. */
+/** Child processes, which signals end too. */
 const running = new Set();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   process.on(signal, () => {
@@ -54,7 +54,7 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
   });
 }
 
-/** Runs vitest; false if it fails. It is ended once `isStuck()`. */
+/** Runs vitest, and ends it once `isStuck()`. `passes` is false if it fails. */
 function runsThrough(env, isStuck) {
   return new Promise((resolve, reject) => {
     const args = [
@@ -90,10 +90,10 @@ function runsThrough(env, isStuck) {
   });
 }
 
-/** Outcomes of a mutant, the best last: another test file may notice a mutant that one file does not. */
+/** Outcomes of a mutant, the best last. With several test files, the best outcome counts. */
 const statuses = ["not reached", "at load", "survived", "survived, also at load", "hung", "killed"];
 
-/** Tries the mutants that these tests reach; returns each one's record. */
+/** Tries the mutants that these tests reach; returns a record for each. */
 async function triedBy(tests, name, ids, variables, isUnchanged) {
   const records = `${work}/${name}.jsonl`;
   if (!isUnchanged || !existsSync(records)) writeFileSync(records, "");
@@ -127,7 +127,7 @@ async function triedBy(tests, name, ids, variables, isUnchanged) {
   }
 }
 
-/** Whether the tests of a folder notice a mutant that acts while their files are loaded. */
+/** Whether a folder's tests notice a mutant that acts while their files load. */
 async function isNoticedAtLoad(id, tests, variables) {
   const start = Date.now();
   const env = { ...variables, PINBENCH_MUTATED_TESTS: JSON.stringify(tests), PINBENCH_MUTATED_AT_LOAD: id };
@@ -141,7 +141,7 @@ async function mutate(folder, { every, from, atLoad, fresh }) {
   mkdirSync(work, { recursive: true });
   const instrumentedFile = `${work}/${folder}-sources.json`;
   const text = JSON.stringify(Object.fromEntries(files.map(({ name, content }) => [name, content])));
-  // If a source is unchanged, its noticed mutants need no second try.
+  // With unchanged sources, mutants noticed before are not tried again.
   const isUnchanged =
     !fresh && existsSync(instrumentedFile) && readFileSync(instrumentedFile, "utf8") === text;
   writeFileSync(instrumentedFile, text);
@@ -180,7 +180,7 @@ async function mutate(folder, { every, from, atLoad, fresh }) {
   );
 }
 
-/** A mutant in one line: its place, the original and the replacement. */
+/** A mutant as one line: position, original and replacement. */
 function lineOf({ fileName, location: { start, end }, replacement, mutatorName }, status) {
   const lines = readFileSync(fileName, "utf8")
     .split("\n")

@@ -1,5 +1,5 @@
-// `npm run pack:arm64 [-- --out FOLDER] [-- --without-kernels]`: the npm package with pinbench's compiled files for
-// arm64, compiled on x86-64. A package of its own leaves that of the others as small as it is.
+// `npm run pack:arm64 [-- --out FOLDER] [-- --without-kernels]`: npm package with pinbench's arm64 files, compiled on
+// x86-64. It is separate so that the main package stays small.
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";

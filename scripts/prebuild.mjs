@@ -1,5 +1,5 @@
-// The first step of `npm pack`: builds, checks the compiled files, copies them to prebuilds/, and sets
-// file modes. `--without-kernels` works without nvcc, for trial packages that are not released.
+// First step of `npm pack`: builds, checks the compiled files, copies them to prebuilds/, and sets file modes.
+// `--without-kernels` works without nvcc, for trial packages that are not released.
 import { rmSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { ensureBuilt } from "./lib/build.mjs";

@@ -16,11 +16,11 @@ if (missing.length > 0) {
   await main(() => ensureBuilt({ quiet: true }));
 }
 
-/** npm hides its scripts' output, so the line goes to the terminal directly, if there is one. */
+/** Writes to the terminal directly, because npm hides its scripts' output. */
 function announce() {
   try {
     writeFileSync("/dev/tty", "\rpinbench: compiling, which takes a minute or two the first time\n");
   } catch {
-    // Without a terminal, nobody needs the line.
+    // Without a terminal the line is not needed.
   }
 }

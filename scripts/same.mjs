@@ -1,6 +1,6 @@
-// `npm run same -- REV [COMMAND...]`: what differs between the outputs of the program in the working tree and of that in
-// REV, for the same inputs (test/outputs/drawn). Equal differences are printed once, with the number of outputs that
-// have them. Exit code 1 if anything differs.
+// `npm run same -- REV [COMMAND...]`: compares the outputs of the working tree's program with those of REV's, for the
+// same inputs (test/outputs/drawn). Prints equal differences once, with the number of outputs that have them. Exit code
+// 1 if anything differs.
 import { spawn } from "node:child_process";
 import {
   cpSync,
@@ -22,7 +22,7 @@ import { inRoot, root } from "./lib/project.mjs";
 
 const git = (...args) => run("git", args, { cwd: root, capture: true });
 
-/** The folder with that commit's program, built; kept for the next call. */
+/** The folder of that commit with its program built; kept for later calls. */
 async function builtCommit(commit) {
   const place = join(tmpdir(), `pinbench-same-${userInfo().uid}`, commit);
   const mark = join(place, "build/same");
@@ -33,7 +33,7 @@ async function builtCommit(commit) {
   const lock = (folder) => readFileSync(join(folder, "package-lock.json"), "utf8");
   if (lock(root) === lock(place)) symlinkSync(inRoot("node_modules"), join(place, "node_modules"));
   else await run("npm", ["ci", "--ignore-scripts"], { cwd: place, quiet: true });
-  // It compiles only the parts that differ.
+  // With copied outputs, the build compiles only what differs.
   mkdirSync(join(place, "build"));
   for (const part of ["build/Release", "dist"]) cpSync(inRoot(part), join(place, part), { recursive: true });
   cpSync(inRoot("build/stamp.json"), join(place, "build/stamp.json"));
@@ -42,7 +42,7 @@ async function builtCommit(commit) {
   return place;
 }
 
-/** Draws topics with the program in `place`; resolves with those that could not be drawn, and what was printed. */
+/** Draws topics with the program in `place`. Resolves with the topics that failed, and the printed text. */
 function draw({ place, tests, topics, outputs, commands }) {
   mkdirSync(outputs, { recursive: true });
   const env = { ...process.env, PINBENCH_OUTPUTS: outputs, PINBENCH_OUTPUTS_OF: commands.join(" ") };
@@ -66,7 +66,7 @@ const topicsIn = (folder) =>
         .map((name) => basename(name, ".ts"))
     : [];
 
-/** Topics of these commands: those that begin with one's name, and the command lines. */
+/** The topics whose names begin with one of these commands, and the topic `commands`. */
 function chosenTopics(commands) {
   const isOf = (topic) => topic === "commands" || commands.some((word) => `${topic}-`.startsWith(`${word}-`));
   return topicsIn(inRoot("test/outputs/drawn")).filter((topic) => commands.length === 0 || isOf(topic));
@@ -78,7 +78,7 @@ await main(async () => {
   const commit = (await git("rev-parse", "--verify", `${rev}^{commit}`)).trim();
   await ensureBuilt({ quiet: true });
   const place = await builtCommit(commit);
-  // Both draw the working tree's inputs, so that a difference is the program's.
+  // Both programs draw the working tree's inputs, so that differences come from the program.
   rmSync(join(place, "test-now"), { recursive: true, force: true });
   cpSync(inRoot("test"), join(place, "test-now"), { recursive: true });
   const folder = mkdtempSync(join(tmpdir(), "pinbench-outputs-"));

@@ -1,6 +1,6 @@
-// `npm run size [-- REV]`: how large pinbench is. Files, lines, long functions and exports that nothing uses, by folder;
-// then flags, dependencies and what npm packs. Beside each figure that of REV, any commit that git knows, and the
-// difference. People judge it: there are no limits.
+// `npm run size [-- REV]`: the size of pinbench by folder (files, lines, long functions, unused exports), and its
+// flags, dependencies and npm package. Next to each figure are that of REV (any commit in git) and the difference.
+// There are no limits: people judge it.
 import { execFileSync, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,23 +11,22 @@ import { main, run, ScriptError } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
 import { measuredExtensions, measuresOf, unusedExports } from "./lib/source-measures.mjs";
 
-/** Folders with a row for each folder in them and one for all. */
+/** Folders with a row for each subfolder and one for the files in them. */
 const divided = ["src", "cuda", "test"];
 const whole = ["scripts", "bench", "docs"];
 
 const columns = ["files", "raw", "code", "long", "unused", "tests'"];
 
-/** Of docs, pages count too, with their raw lines. */
+/** In docs, pages count too, by their raw lines. */
 const isMeasured = (path) => measuredExtensions.has(extname(path)) || /^docs\/.*\.md$/.test(path);
 
-/** The row that a file belongs to, or null: other files count only as users of what these export. */
+/** The row of a file, or null for a file that counts only as a user of exports. */
 function rowOf(path) {
   const [top, second, ...rest] = path.split("/");
   if (divided.includes(top)) return `${top}/${rest.length === 0 ? "*" : second}`;
   return whole.includes(top) ? top : null;
 }
 
-/** Figures by row and column. */
 function tableOf(folder, paths) {
   const texts = new Map(
     paths.filter(isMeasured).map((path) => [path, readFileSync(join(folder, path), "utf8")]),
@@ -38,7 +37,7 @@ function tableOf(folder, paths) {
   for (const [path, { raw, code, long }] of measures) {
     const row = rowOf(path);
     if (row === null) continue;
-    // Users of the library import these.
+    // Users of the library import these, so they count as used.
     const isLibrary = path === "src/index.ts";
     const figures = [
       1,
@@ -59,7 +58,7 @@ function tableOf(folder, paths) {
   return table;
 }
 
-/** The flags of each command by its name, or null if they are kept in another way. Of all commands are --help, -V. */
+/** The flags of each command by name; null if REV stores them in another way. Without --help and -V. */
 async function flagsOf(folder, scratch) {
   const input = join(folder, "src/settings/command-settings.ts");
   if (!existsSync(input)) return null;
@@ -76,7 +75,6 @@ async function flagsOf(folder, scratch) {
   return new Map(commands);
 }
 
-/** Figures that are not about a folder, by name. */
 async function factsOf(folder, scratch) {
   const { scripts, dependencies, devDependencies } = JSON.parse(
     readFileSync(join(folder, "package.json"), "utf8"),
@@ -94,7 +92,7 @@ async function factsOf(folder, scratch) {
   return facts;
 }
 
-/** The package's size in bytes as it is built now, and what of it is not built. */
+/** The size of the npm package in bytes as built now, and which of its files are not built. */
 async function packed() {
   const args = ["pack", "--dry-run", "--ignore-scripts", "--json"];
   const [{ size, files }] = JSON.parse(await run("npm", args, { cwd: root, capture: true }));
@@ -105,7 +103,7 @@ async function packed() {
   return { size, missing };
 }
 
-/** Its cells in columns: the first one to the left, the others to the right. */
+/** Aligns the cells in columns: the first column left, the others right. */
 function printed(lines) {
   const widths = lines[0].map((_, i) => Math.max(...lines.map((cells) => cells[i].length)));
   return lines
@@ -116,7 +114,6 @@ function printed(lines) {
 
 const numberOf = (value) => (value === undefined ? "-" : value.toLocaleString("en"));
 
-/** A figure, that of the other commit and the difference. */
 function compared(now, before) {
   const difference = (now ?? 0) - (before ?? 0);
   return [

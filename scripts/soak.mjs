@@ -1,5 +1,5 @@
-// `npm run check -- soak [--runs 100]`: the quick preset in fresh processes, one after the other; fails on the first that
-// hangs, crashes or reports anything but success.
+// `npm run check -- soak [--runs 100]`: runs the quick preset in fresh processes, one after the other. Fails on the
+// first that hangs, crashes or reports anything but success.
 import { spawnSync } from "node:child_process";
 import { parseArgs } from "node:util";
 import { main, ScriptError } from "./lib/process.mjs";
@@ -14,7 +14,7 @@ await main(() => {
   });
   const started = performance.now();
   for (let run = 1; run <= Number(values.runs); ++run) {
-    // Warm buffers are few: this tests the start and end of processes.
+    // A warm cache needs few buffers: this tests the start and end of processes.
     const args = [
       inRoot("bin/pinbench.js"),
       ..."run --backend auto --preset quick --cache warm --json --quiet".split(" "),

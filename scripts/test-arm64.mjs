@@ -1,5 +1,5 @@
-// `npm run check -- arm64 [FILE…]`: the Node tests by an arm64 Node under qemu, with files that are compiled for arm64 here.
-// All that need no torch, browser or Slurm, or the files that are named. `--build` only compiles.
+// `npm run check -- arm64 [FILE…]`: runs the Node tests, or these files, on an arm64 Node under qemu, with files
+// compiled for arm64 here. Leaves out tests that need torch, a browser or Slurm. `--build` only compiles.
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -18,13 +18,13 @@ await main(async () => {
   await checkPortability(compiled);
   if (process.argv[2] === "--build") return;
   const folder = mkdtempSync(join(tmpdir(), "pinbench-arm64-"));
-  // Some tests start its Node as another user.
+  // Some tests start this Node as another user.
   chmodSync(folder, 0o755);
   let left = 0;
   try {
     const node = await writeEmulatedNode(folder);
     const vitest = [inRoot("node_modules/vitest/vitest.mjs"), "run"];
-    // vitest itself, which compiles TypeScript, runs on this machine's Node; the processes of its tests are arm64's.
+    // vitest, which compiles TypeScript, runs on this machine's Node; its tests start arm64 processes.
     await run(process.execPath, [...vitest, ...process.argv.slice(2)], {
       cwd: root,
       env: {

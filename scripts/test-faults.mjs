@@ -1,6 +1,6 @@
-// `npm run check -- faults [--write] [--seed N] [FILTER…]`: runs all trials of test/faults and prints a table of
-// how many passed; without a FILTER, and with clang, it includes those of `npm run check -- fuzz`. --write puts the table into
-// docs/reliability.md. Exit code 0 only if all tests passed.
+// `npm run check -- faults [--write] [--seed N] [FILTER…]`: runs all trials of test/faults and prints a table of the
+// number that passed. Without a FILTER and with clang it adds those of `npm run check -- fuzz`. --write puts the table
+// into docs/reliability.md. Exit code 0 only if all tests passed.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { main, ScriptError } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
 import { clangMissing, findClang } from "./lib/toolchain.mjs";
 
-/** Lines with the same name, added up, in the order of their first occurrence. */
+/** Sums lines of the same name, in the order of first occurrence. */
 function addUp(lines) {
   const rows = new Map();
   for (const { what, tried, survived } of lines) {
@@ -28,7 +28,7 @@ function markdownTable(rows) {
   return ["| trial | times | passed |", "| --- | ---: | ---: |", ...lines].join("\n");
 }
 
-/** The table stands between two comments in the document. */
+/** Replaces the table between two comments of the document. */
 function writeInto(path, table) {
   const text = readFileSync(path, "utf8");
   const between = /(<!-- counts begin -->\n)[\s\S]*(<!-- counts end -->)/;

@@ -1,6 +1,6 @@
-// `npm run check -- fuzz [--seconds N] [--seed N] [TARGET…]`: runs libFuzzer on all native code that reads input from
-// outside, under AddressSanitizer and UBSan. Each target of test/fuzz runs for N seconds (10), from the inputs
-// in test/fuzz/corpus and those that earlier runs found. Needs clang 16 or newer. Exit code 0 only without harmful input.
+// `npm run check -- fuzz [--seconds N] [--seed N] [TARGET…]`: runs libFuzzer under AddressSanitizer and UBSan on all
+// native code that reads outside input. Each target of test/fuzz runs for N seconds (10), starting from
+// test/fuzz/corpus and from inputs that earlier runs found. Needs clang 16 or newer. Exit code 0 if none is harmful.
 // `--build` only compiles.
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdirSync, readdirSync } from "node:fs";
@@ -12,16 +12,16 @@ import { clangMissing, findClang } from "./lib/toolchain.mjs";
 
 const folder = "build/fuzz";
 
-/** Where lines like those of test/helpers/trials.ts are appended; nowhere if it is not set. */
+/** File to append lines to, like those of test/helpers/trials.ts; unset for none. */
 const countsFile = process.env.PINBENCH_TRIAL_COUNTS;
 
-/** libFuzzer's count of inputs, which it prints at the end, also after a failure. */
+/** libFuzzer's number of inputs, which it prints at the end, also after a failure. */
 function executedUnits(output) {
   const [, units = "0"] = /number_of_executed_units:\s*(\d+)/.exec(output) ?? [];
   return Number(units);
 }
 
-/** Runs one target. Resolves with its number of inputs, and with its output if one was harmful. */
+/** Runs one target. Resolves with the number of inputs, and the output if one was harmful. */
 function fuzz(name, { seconds, seed }) {
   const place = (kind) => inRoot(folder, kind, name);
   for (const kind of ["corpus", "harmful"]) mkdirSync(place(kind), { recursive: true });
@@ -77,7 +77,7 @@ await main(async () => {
   if (values.build) return;
 
   const failed = [];
-  // A target is one thread.
+  // Each target uses one thread.
   await forEachTwoAtOnce(positionals.length > 0 ? positionals : known, async (name) => {
     const { units, failure } = await fuzz(name, values);
     console.log(`${name}: ${units.toLocaleString("en-US")} inputs${failure === null ? "" : ", FAILED"}`);
@@ -86,7 +86,7 @@ await main(async () => {
       failed.push(name);
     }
     if (countsFile !== undefined) {
-      // A failed target stopped at its first harmful input.
+      // A target stops at its first harmful input.
       const tried = Math.max(units, failure === null ? 0 : 1);
       const counts = {
         what: "fuzzed inputs to native code",

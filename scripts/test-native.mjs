@@ -1,6 +1,6 @@
-// `npm run check -- native`: the C++ tests, an executable without Node, plain and under the sanitizers, with warnings as
-// errors. `--only plain|asan|tsan` runs one of them, `--tests '*barrier*'` tests with such titles, and `--build`
-// only compiles.
+// `npm run check -- native`: runs the C++ tests without Node, plain and under the sanitizers, with warnings as errors.
+// `--only plain|asan|tsan` runs one variant, `--tests '*barrier*'` the tests with matching titles. `--build` only
+// compiles.
 import { parseArgs } from "node:util";
 import { buildPlain } from "./lib/native-build.mjs";
 import { findProgram, forEachTwoAtOnce, main, run, ScriptError } from "./lib/process.mjs";
@@ -17,21 +17,21 @@ const variants = {
     folder: "build/native-tsan",
     options: { PINBENCH_SANITIZE: "thread", PINBENCH_KERNELS: "OFF" },
     env: { TSAN_OPTIONS: "halt_on_error=1" },
-    // These tests are about data, which the other variants check; their many sessions use the same threads as other tests.
+    // These tests check data, which the other variants cover. Their threads are the same as in other tests.
     args: ["--test-case-exclude=*each wrong one to the same buffer*,*a block dropped*"],
   },
 };
 
-/** ThreadSanitizer needs its part of the address space free, and strong randomisation may occupy it. */
+/** ThreadSanitizer needs a fixed part of the address space, which strong randomisation may occupy. */
 function withoutRandomAddresses(command) {
   const setarch = findProgram("setarch");
   return setarch === null ? [command] : [setarch, "-R", command];
 }
 
-/** Most tests keep one CPU busy: this many ranges of them run two at a time. */
+/** Most tests keep one CPU busy, so two ranges of tests run at a time, out of this many. */
 const ranges = 24;
 
-/** Runs the tests that the arguments choose; prints the output of a range with a failed test. */
+/** Runs the chosen tests; prints the output of a range only if a test failed. */
 async function runTests(command, args, env) {
   const counted = await run(command, [...args, "--count"], { env, capture: true });
   const count = Number(/filters: (\d+)/.exec(counted)?.[1]);

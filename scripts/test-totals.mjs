@@ -1,5 +1,5 @@
-// Prints the totals of vitest's JSON reports in one line, `N passed, N failed, N skipped`; zeros if no report was
-// written because the tests never ran.
+// Prints the totals of vitest's JSON reports in one line, `N passed, N failed, N skipped`. A missing report counts as
+// zeros: its tests never ran.
 import { readFileSync } from "node:fs";
 
 function read(file) {

@@ -1,6 +1,6 @@
-// `npm run wheel [-- --out FOLDER] [-- --without-kernels] [-- --arch arm64]`: a wheel with the bundle's content, for machines with
-// Python and no Node. Its installation runs nothing. `wheel pack` (Debian: python3-wheel) makes it, because all files
-// exist, and build front ends would fetch their back end from a network.
+// `npm run wheel [-- --out FOLDER] [-- --without-kernels] [-- --arch arm64]`: a wheel with the bundle's content, for
+// machines with Python and without Node. Installing it runs nothing. `wheel pack` (Debian: python3-wheel) makes it,
+// because build front ends would download a back end.
 import { cpSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -10,10 +10,10 @@ import { main } from "./lib/process.mjs";
 import { inRoot, root } from "./lib/project.mjs";
 import { checkedSizeMB, stageProgram } from "./lib/staged-program.mjs";
 
-/** The oldest Python for tune's programs; starting pinbench needs no newer one. */
+/** The oldest Python that tune's programs support; starting pinbench needs no newer one. */
 const oldestPython = "3.8";
 
-/** Any Python 3 on Linux with glibc 2.28, which Node needs. */
+/** Supports any Python 3 on Linux with glibc 2.28, which Node needs. */
 const tagOf = (arch) => `py3-none-manylinux_2_28_${wheelMachine(arch)}`;
 
 const lines = (...texts) => `${texts.join("\n")}\n`;
@@ -69,7 +69,7 @@ await main(async () => {
     cpSync(inRoot("scripts/wheel", file), join(content, file));
   const distInfo = join(staging, `${stem}.dist-info`);
   writeDistInfo(distInfo, tag, facts);
-  // Where tools look for it (PEP 770).
+  // Tools look for SBOMs there (PEP 770).
   mkdirSync(join(distInfo, "sboms"));
   renameSync(join(program, "sbom.cdx.json"), join(distInfo, "sboms/pinbench.cdx.json"));
 

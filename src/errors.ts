@@ -27,7 +27,7 @@ export const signalExitCodes = {
 
 export const endingSignals = Object.keys(signalExitCodes) as (keyof typeof signalExitCodes)[];
 
-/** If several exit codes apply, the first of these counts. Wrong data is the one that asks for a node to be drained. */
+/** If several exit codes apply, the first one counts. Only wrong data demands that the node is drained. */
 const byPrecedence: readonly ExitCode[] = [
   ...Object.values(signalExitCodes),
   ExitCode.wrongData,
@@ -39,7 +39,7 @@ const byPrecedence: readonly ExitCode[] = [
   ExitCode.usage,
 ];
 
-/** The exit code of a command to which all of these apply; null applies nothing. */
+/** The exit code of a command to which all of these apply; null is ignored. */
 export function exitCodeOf(...codes: readonly (ExitCode | null)[]): ExitCode {
   return byPrecedence.find((code) => codes.includes(code)) ?? ExitCode.ok;
 }
@@ -59,10 +59,10 @@ const exitCodes = {
 /** The kind of a failure, which decides its exit code. */
 export type ErrorKind = keyof typeof exitCodes;
 
-/** Longer than a sentence with its paths: the rest is a quoted value. */
+/** Exceeds any sentence with its paths; the excess is a quoted value. */
 const mostCharacters = 2000;
 
-/** The text without its middle if it is too long to read. */
+/** Cuts out the middle of a text that is too long to read. */
 function shortened(text: string): string {
   if (text.length <= mostCharacters) return text;
   const kept = mostCharacters / 2;

@@ -1,9 +1,9 @@
 import { errorCode, PinbenchError } from "./errors.js";
 
-/** A resource that the machine, or a limit on it, has too little of, or forbids. */
+/** A resource that the machine lacks, or that a limit or a policy refuses. */
 interface Shortage {
   codes: readonly string[];
-  /** Messages of errors without such a code. */
+  /** Matches messages of errors without such a code. */
   words?: RegExp;
   /** A clause without a full stop. */
   describe: () => string;
@@ -34,14 +34,14 @@ const shortages: readonly Shortage[] = [
     hint: "Raise the limit of processes (ulimit -u, a container's pids.max) or of address space (ulimit -v), or end other programs.",
   },
   {
-    // The driver's error if the system refuses it a thread, memory or files.
+    // The driver reports this if the system refuses it a thread, memory or files.
     codes: ["CUDA_ERROR_OPERATING_SYSTEM"],
     describe: () => "the system refused the driver a resource",
     hint: "Raise the limits of processes and threads (ulimit -u, a container's pids.max), of address space (ulimit -v) and of open files (ulimit -n), or end other programs.",
   },
   {
     codes: ["ENOMEM", "ERR_MEMORY_ALLOCATION_FAILED", "ERR_WORKER_OUT_OF_MEMORY", "OUT_OF_HOST_MEMORY"],
-    // Messages of V8 for a buffer, of the dynamic linker for a library, and of C++ in general.
+    // Messages of V8 (buffers), the dynamic linker (libraries) and C++ (any).
     words:
       /^Array buffer allocation failed|cannot (?:allocate memory|map zero-fill)|failed to map segment|bad_alloc/i,
     describe: () =>
@@ -51,8 +51,8 @@ const shortages: readonly Shortage[] = [
 ];
 
 /**
- * The error for a shortage on this machine: open files, processes and threads, memory, or a driver's resources. Its
- * kind is "unavailable", and `doing` says what failed, such as "cannot read a.json". Null for any other error.
+ * The error for a lack of open files, processes, threads, memory or driver resources; null for any other error. Its
+ * kind is "unavailable". `doing` says what failed, such as "cannot read a.json".
  */
 export function shortageOf(error: unknown, doing: string | null = null): PinbenchError | null {
   const code = errorCode(error);
@@ -65,17 +65,17 @@ export function shortageOf(error: unknown, doing: string | null = null): Pinbenc
   return new PinbenchError("unavailable", message, { hint: found.hint, cause: error });
 }
 
-/** A hint for a failure of the addon with this code; null if it is no shortage. */
+/** A hint for an addon error with this code; null if no resource was lacking. */
 export function shortageHint(code: string | null): string | null {
   return shortages.find(({ codes }) => code !== null && codes.includes(code))?.hint ?? null;
 }
 
-/** Node 20 uses this name for the limit of the address space, although its value is in bytes. */
+/** Node 20 uses the name in kbytes, although the value is in bytes. */
 type LimitName = "open_files" | "max_user_processes" | "virtual_memory_kbytes" | "virtual_memory_bytes";
 
-/** A limit as a clause in parentheses; empty without a limit. Asks the kernel without opening a file. */
+/** A limit as a clause in parentheses; empty without a limit. Opens no file. */
 function limitClause(name: LimitName, before: string, after: string): string {
-  // Otherwise the report would resolve host names over the network. @types/node does not have this setting yet.
+  // Keeps the report from resolving host names over the network. @types/node lacks this setting.
   Object.assign(process.report, { excludeNetwork: true });
   const { userLimits } = process.report.getReport() as {
     userLimits: Partial<Record<LimitName, { soft: number | string }>>;

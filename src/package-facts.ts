@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 /** The folder of package.json, dist and the compiled files. */
 export const packageRoot = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 
-/** The program, for child processes of pinbench. */
+/** The program that pinbench starts as a child process. */
 export const programPath = join(packageRoot, "bin/pinbench.js");
 
 /** The version in package.json, such as "0.1.0". */

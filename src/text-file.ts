@@ -3,7 +3,7 @@ import { readFile, stat } from "node:fs/promises";
 import { errorCode, PinbenchError } from "./errors.js";
 import { shortageOf } from "./machine-shortage.js";
 
-/** 128 MiB: our own largest results have a few MiB, and anything far above is another file. */
+/** 128 MiB: our largest results have a few MiB, so a much larger file is something else. */
 const defaultLimitBytes = 128 * 1024 ** 2;
 
 const reasons: Readonly<Record<string, string>> = {
@@ -26,8 +26,8 @@ const reasons: Readonly<Record<string, string>> = {
 };
 
 /**
- * Why the file system failed, as a clause without a full stop; `more` has the reasons of the particular call. A code
- * without words is reported unchanged.
+ * Why the file system failed, as a clause without a full stop; `more` has reasons for the particular call. An unknown
+ * code is reported unchanged.
  */
 export function fileErrorReason(cause: unknown, more: Readonly<Record<string, string>>): string {
   const code = errorCode(cause);
@@ -35,8 +35,8 @@ export function fileErrorReason(cause: unknown, more: Readonly<Record<string, st
 }
 
 /**
- * The descriptor behind a path such as /dev/stdin or /dev/fd/3; null for any other path. It is used directly, because
- * opening the path again fails on a socket, and a writing program may have closed its end.
+ * The descriptor behind a path such as /dev/stdin or /dev/fd/3; null for other paths. It is used directly: opening the
+ * path again fails on a socket, and the writing program may have closed its end.
  */
 export function inheritedDescriptor(path: string): number | null {
   const stream = ["/dev/stdin", "/dev/stdout", "/dev/stderr"].indexOf(path);
@@ -46,9 +46,9 @@ export function inheritedDescriptor(path: string): number | null {
 }
 
 /**
- * The content of a text file as UTF-8, without a byte order mark. A named pipe or a device may never end, so only regular
- * files are read, and /dev/stdin and the paths of a shell's <(…) to their end. Rejects with one PinbenchError that names
- * the path as given (usage, or unavailable if the machine lacks a resource for reading).
+ * The content of a UTF-8 text file without a byte order mark. Reads only regular files, /dev/stdin and a shell's <(…),
+ * because a named pipe or a device may never end. Rejects with a PinbenchError that names the path as given (usage, or
+ * unavailable if the machine lacks a resource).
  */
 export async function readTextFile(path: string, limitBytes = defaultLimitBytes): Promise<string> {
   return reading(path, async () => {
@@ -56,13 +56,13 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
     const info = await checkReadable(path);
     if (info.size > limitBytes) throw tooLarge(path, `it has ${describeMiB(info.size)}`, limitBytes);
     if (info.isFile()) return decoded(await readFile(path), path);
-    // Opening a pipe again would wait forever if its writer has ended.
+    // Opening the pipe again would block forever if its writer has ended.
     const fd = inheritedDescriptor(path)!;
     return textOf(createReadStream(path, { fd, autoClose: false }), path, limitBytes);
   });
 }
 
-/** The lines at the end of a file, and whether there are others before them. */
+/** The last lines of a file, and whether there are earlier ones. */
 interface NewestLines {
   text: string;
   isWhole: boolean;
@@ -73,7 +73,7 @@ export async function readNewestLines(path: string, mostBytes = defaultLimitByte
   return reading(path, async () => {
     const { size } = await checkReadable(path);
     const isWhole = size <= mostBytes;
-    // With the byte before them, which may be the end of a line: then the first one is whole.
+    // Includes the byte before: if it ends a line, the first line is whole.
     const start = isWhole ? 0 : size - mostBytes - 1;
     const text = await textOf(createReadStream(path, { start }), path, Number.POSITIVE_INFINITY);
     return { text: isWhole ? text : text.slice(text.indexOf("\n") + 1 || text.length), isWhole };
@@ -88,7 +88,7 @@ async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Facts of a regular file, or of a pipe that a shell has opened. Throws a usage error for anything else. */
+/** Facts about a regular file or a shell's pipe. Throws a usage error for anything else. */
 async function checkReadable(path: string): Promise<Stats> {
   if (path === "") throw unreadable('""', "it is not a file name");
   const info = await stat(path);
@@ -122,20 +122,20 @@ function decoded(bytes: Buffer, path: string): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** By its byte order mark, or a zero byte in one of the first two ASCII characters. */
+/** Detects UTF-16 by its byte order mark, or by a zero byte in one of the first two ASCII characters. */
 function isUtf16(bytes: Buffer): boolean {
   const [first, second] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
   return bytes.length > 1 && (first === 0) !== (second === 0);
 }
 
-/** One sentence on why a file or a folder cannot be read, from a file system's error. */
+/** Why a file or a folder cannot be read, in one sentence, from a file system's error. */
 export function cannotRead(path: string, cause: unknown): PinbenchError {
   const shortage = shortageOf(cause, `cannot read ${path}`);
   return shortage ?? unreadable(path, fileErrorReason(cause, readReasons), cause);
 }
 
-/** Reasons of a failed read besides those of any file. */
+/** Reasons for a failed read, besides those for any file. */
 const readReasons: Readonly<Record<string, string>> = {
   ENOENT: "there is no such file",
   ENXIO: "it is a socket, and only regular files are read",
@@ -149,13 +149,13 @@ function kindOf(info: Stats): string {
   return "something other than a file";
 }
 
-/** Parses a JSON text. Throws a usage error with this hint; `name` is the text's name in the message, usually a path. */
+/** Parses JSON. Throws a usage error with this hint; messages call the text `name`, usually a path. */
 export function parseJson(text: string, name: string, hint?: string): unknown {
   if (text.trim() === "") throw new PinbenchError("usage", `${name} is empty.`, { hint });
   try {
     return JSON.parse(text);
   } catch (cause) {
-    // The engine quotes the text around the fault, including line breaks.
+    // The engine quotes the text around the fault, with line breaks.
     const reason = (cause as SyntaxError).message.replaceAll(/\s+/g, " ");
     throw new PinbenchError("usage", `${name} is not JSON (${reason}).`, { hint, cause });
   }
@@ -175,7 +175,7 @@ function unreadable(path: string, reason: string, cause?: unknown): PinbenchErro
   return new PinbenchError("usage", `cannot read ${path}: ${reason}.`, { hint, cause });
 }
 
-/** Rounded up to tenths, so that a size just above a limit never looks equal to it; small ones in bytes. */
+/** In MiB rounded up to tenths, so that a size just above a limit never looks equal to it; small sizes in bytes. */
 function describeMiB(bytes: number): string {
   return bytes < 1024 ** 2 ? `${bytes} bytes` : `${Math.ceil((bytes / 1024 ** 2) * 10) / 10} MiB`;
 }

@@ -51,7 +51,7 @@ function rangeText(rates: readonly number[]): string {
 describe("docs/machines.md", () => {
   const text = textOf("docs/machines.md");
 
-  it("has a row for each kind that doctor and fleet know", () => {
+  it("has a row for each kind of GPU that doctor and fleet know", () => {
     const rows = text
       .split("\n")
       .filter((line) => line.startsWith("| "))

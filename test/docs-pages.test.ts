@@ -18,7 +18,7 @@ describe("the documents", () => {
     expect(textOf("README.md")).toContain("](docs/bandwidth.svg)");
   });
 
-  it("are short: README has 700 words, README and docs together 18 000", () => {
+  it("are short: README has at most 700 words, README and docs together at most 18 000", () => {
     // Code and recorded rates aside; signs such as a table's are no words.
     const wordsIn = (document: string) =>
       textOf(document)
@@ -42,7 +42,7 @@ describe("the documents", () => {
     },
   );
 
-  it.each(documents)("%s leads to existing files", (document) => {
+  it.each(documents)("%s links to existing files", (document) => {
     const links = [...textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, path]) => path!);
     for (const path of links) {
       expect(existsSync(resolve(root, dirname(document), path)), path).toBe(true);
@@ -53,7 +53,7 @@ describe("the documents", () => {
   const carried = ["README.md", "LICENSE", ...files];
 
   it.each(documents.filter((document) => carried.includes(document.split("/")[0]!)))(
-    "%s leads to files that the package carries",
+    "%s links to files that the package contains",
     (document) => {
       for (const [, path] of textOf(document).matchAll(/\]\((?!https?:|#)([^)#]+)/g)) {
         const top = join(dirname(document), path!).split("/")[0];
@@ -69,7 +69,7 @@ describe("the documents", () => {
     for (const line of shown.filter((text) => text !== "…")) expect(linesOf(stdout)).toContain(line);
   });
 
-  it.each(documents)("%s leads to existing headings", (document) => {
+  it.each(documents)("%s links to existing headings", (document) => {
     const links = [...textOf(document).matchAll(/\]\((?!https?:)([^)#]*)#([^)]+)\)/g)];
     for (const [, path, anchor] of links) {
       const target = path === "" ? document : join(dirname(document), path!);

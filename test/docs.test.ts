@@ -300,13 +300,13 @@ describe("every command that the documents show works", () => {
       // A machine that others keep busy is slow, and both say so, or a check is undecided.
       const codes = isDoctor ? [0, 1] : subcommand === "check" ? [0, 1, 6] : [0];
       const env = { NODE: process.execPath, PINBENCH: pinbench, ...several, ...(isDoctor && linkedDevice) };
-      // What needs a shell to more than take words apart needs a process, and so does what the driver reads.
+      // Lines that need a real shell run in a process, and so do variables that the driver reads.
       const run = (flags: string) =>
         /^(npx )?pinbench [^|<>&;$`]*$/.test(line) && !takesSeveral && !isDoctor
           ? callCliAlone(wordsOf(`${tried} ${flags}`), { cwd })
           : start("bash", ["-c", `${command} ${flags}`], { cwd, env }).finished;
       let finished = await run(quickFlags(line));
-      // On a machine that others keep busy a second is too short for some; then it has to work with as much as it needs.
+      // On a busy machine a second is too short for some commands, which are then tried with as much as they need.
       if (finished.stderr.includes("too few batches arrived within the budget")) {
         finished = await run(`${quickFlags(line)} --budget 40s`);
       }
@@ -341,19 +341,19 @@ describe("every command that the documents show works", () => {
     for (const script of named) expect(Object.keys(scripts)).toContain(script);
   });
 
-  it("README's table of commands is read too, beginning with trace", () => {
+  it("the tested commands include README's table of questions, whose first is trace", () => {
     expect(answers.length).toBeGreaterThan(10);
     expect(answers[0]).toBe("npx pinbench trace -- python3 train.py");
   });
 
-  it("no other command is in the documents", () => {
+  it("the documents contain no command line of an unknown program", () => {
     const known = [...ofPinbench, ...setUpCommands];
     const others = commands.filter((line) => !known.includes(line) && !/^(npm |exit 1$)/.test(line));
     expect(others).toEqual([]);
   });
 });
 
-describe("the workflows", () => {
+describe("the CI workflows in the documents", () => {
   it("are found", () => {
     expect(workflows.length).toBeGreaterThanOrEqual(3);
   });

@@ -42,15 +42,15 @@ describe("a failure that a user can act on", () => {
 
 describe("the exit code of several failures", () => {
   it.each<[string, number, (ExitCode | null)[]]>([
-    ["nothing", 0, []],
-    ["findings without a code", 0, [null, 0, null]],
-    ["wrong data before another machine", 7, [5, 7]],
-    ["another machine before a failed measurement", 5, [4, 5]],
-    ["a failed measurement before a loss", 4, [1, 4]],
-    ["a loss before what is undecided", 1, [6, 1, 0]],
-    ["what is undecided before a path that cannot be written", 6, [2, null, 6]],
-    ["wrong data before a deadline", 7, [4, 7, 1]],
-    ["a signal before all", 130, [7, 5, 130, 4, 1, 6]],
+    ["success if nothing failed", 0, []],
+    ["success if no finding has a code", 0, [null, 0, null]],
+    ["wrong data rather than another machine", 7, [5, 7]],
+    ["another machine rather than a failed measurement", 5, [4, 5]],
+    ["a failed measurement rather than a loss", 4, [1, 4]],
+    ["a loss rather than an undecided check", 1, [6, 1, 0]],
+    ["an undecided check rather than a path that cannot be written", 6, [2, null, 6]],
+    ["wrong data rather than a deadline", 7, [4, 7, 1]],
+    ["a signal rather than any other", 130, [7, 5, 130, 4, 1, 6]],
   ])("is that of %s", (_, code, codes) => {
     expect(exitCodeOf(...codes)).toBe(code);
   });
@@ -58,10 +58,10 @@ describe("the exit code of several failures", () => {
 
 describe("the system's code of an error", () => {
   it.each<[string, unknown, string | null]>([
-    ["of the file system", Object.assign(new Error("no"), { code: "ENOENT" }), "ENOENT"],
-    ["with a number only", Object.assign(new Error("no"), { code: 5 }), null],
-    ["without a code", new Error("ENOENT"), null],
-    ["of an object that is no error", { code: "ENOENT" }, null],
+    ["is its code if that is a text", Object.assign(new Error("no"), { code: "ENOENT" }), "ENOENT"],
+    ["is null if its code is a number", Object.assign(new Error("no"), { code: 5 }), null],
+    ["is null if it has no code", new Error("ENOENT"), null],
+    ["is null for an object that is no error", { code: "ENOENT" }, null],
   ])("%s", (_, error, code) => {
     expect(errorCode(error)).toBe(code);
   });

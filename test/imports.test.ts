@@ -74,7 +74,7 @@ function findCircle(imports: ReadonlyMap<string, readonly string[]>): string[] |
   return null;
 }
 
-it("imports are found, and lead to existing files", () => {
+it("imports between the files of src are found, and lead to existing files", () => {
   expect(importsOf.size).toBeGreaterThan(50);
   expect(importsOf.get(join("cli", "main.ts"))).toEqual(
     expect.arrayContaining(["errors.ts", join("cli", "commands.ts")]),
@@ -83,7 +83,7 @@ it("imports are found, and lead to existing files", () => {
     expect([...importsOf.keys()], file).toEqual(expect.arrayContaining(imported));
 });
 
-it("imports run downwards only, those of types too", () => {
+it("imports lead only to lower layers of docs/architecture.md, imports of types too", () => {
   const layerOf = (file: string) => {
     const [folder = ""] = file.split(sep);
     return { folder, level: layers.findIndex((layer) => layer.includes(folder)) };
@@ -99,20 +99,20 @@ it("imports run downwards only, those of types too", () => {
 });
 
 describe("circles of imports", () => {
-  it("are found", () => {
+  it("are found in an example", () => {
     const imports = { a: ["b", "e"], b: ["c", "d"], c: ["d"], d: ["b"], e: [] };
     expect(findCircle(new Map(Object.entries(imports)))).toEqual(["b", "c", "d", "b"]);
     expect(findCircle(new Map(Object.entries({ a: ["a"] })))).toEqual(["a", "a"]);
     expect(findCircle(new Map(Object.entries({ a: ["b", "c"], b: ["c"], c: [] })))).toBeNull();
   });
 
-  it("do not exist, those of types included", () => {
+  it("do not exist in src, imports of types included", () => {
     expect(findCircle(importsOf)).toBeNull();
   });
 });
 
 /**
- * The rooms of cuda, top to bottom: a file may include those of lower rooms and of its own. Of the emulated device,
+ * The layers of cuda, top to bottom: a file may include files of lower layers and of its own. Of the emulated device,
  * which stands in for a library, the others include nothing.
  */
 const rooms = [
@@ -153,7 +153,7 @@ describe("includes of cuda", () => {
   /** What the emulated device and the engine both see: declarations of the driver and of the kernels. */
   const shared = /^(driver\/(cuda_abi|nvml_abi|host_calls)|kernels\/kernel_abi)\.hpp$/;
 
-  it("run downwards only, and never in a circle", () => {
+  it("lead only to lower layers, and never in a circle", () => {
     const upwards = [...includesOf].flatMap(([file, included]) => {
       expect(levelOf(file), `${file} has a room`).toBeGreaterThanOrEqual(0);
       return included
@@ -195,10 +195,10 @@ describe("chains of imports", () => {
   });
 });
 
-describe("what draws pages", () => {
+describe("the code that draws pages", () => {
   const isDrawing = (file: string) => /^(draw|report)\/(chart|page)\/|-charts\.ts$/.test(file);
 
-  it("is loaded by what draws them alone: no command waits for it", () => {
+  it("is loaded by no command before a page is drawn", () => {
     const commands = [...importsOf.keys()].filter((file) => file.startsWith("cli"));
     expect(loadedWith(...commands).filter(isDrawing)).toEqual([]);
     expect(loadedWith(join("cli", "commands", "run-command.ts"))).toContain(
@@ -206,12 +206,12 @@ describe("what draws pages", () => {
     );
   });
 
-  it("is loaded with a page", () => {
+  it("is loaded when a page is drawn", () => {
     const loaded = loadedWith(join("kinds", "draw-documents.ts"));
     expect(loaded.filter(isDrawing).length).toBeGreaterThan(9);
   });
 
-  it("is all that loads d3", () => {
+  it("is the only code that loads d3", () => {
     const withD3 = [...importsOf.keys()].filter((file) =>
       /from "d3-/.test(readFileSync(join(source, file), "utf8")),
     );
@@ -219,12 +219,12 @@ describe("what draws pages", () => {
     expect(withD3).not.toEqual([]);
   });
 });
-it("no two files have the same name", () => {
+it("no two files of src have the same name", () => {
   const names = [...importsOf.keys()].map((file) => basename(file));
   expect(names.filter((name, i) => names.indexOf(name) !== i)).toEqual([]);
 });
 
-it("no folder has more than 20 files", () => {
+it("no folder of src has more than 20 files", () => {
   const python = readdirSync(source, { recursive: true, encoding: "utf8" }).filter((file) =>
     /\.py$/.test(file),
   );
@@ -239,7 +239,7 @@ it("the result's report and what draws all reports have 70 files at most", () =>
   expect(files.length).toBeLessThanOrEqual(70);
 });
 
-it("what the tests on a GPU import is in the bundle that takes them there", () => {
+it("the bundle for machines with a GPU contains every file that the GPU tests import", () => {
   const root = dirname(source);
   const gpu = join(root, "test", "gpu");
   const reached = new Set([

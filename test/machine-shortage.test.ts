@@ -12,7 +12,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-describe("a machine's shortage is distinguished from other failures, with what to do", () => {
+describe("a shortage of the machine", () => {
   const files = "too many open files (a process may have 256 here).";
   const processes = "the system starts no more processes or threads (this user may have 512 here).";
   const memory = "memory ran out (a process may have 4096 bytes of address space here).";
@@ -33,7 +33,7 @@ describe("a machine's shortage is distinguished from other failures, with what t
     [new Error("libcuda.so.1: cannot map zero-fill pages"), memory, "fewer workers"],
     [new Error("libcuda.so.1: failed to map segment from shared object"), memory, "fewer workers"],
     [new Error("std::bad_alloc"), memory, "fewer workers"],
-  ])("%s", (found, message, hint) => {
+  ])("is recognized, and explained with what to do, by %s", (found, message, hint) => {
     limited({
       open_files: { soft: 256 },
       max_user_processes: { soft: 512 },
@@ -50,19 +50,19 @@ describe("a machine's shortage is distinguished from other failures, with what t
   it.each<[string, unknown]>([
     ["a failure with another code, whatever it says", Object.assign(new Error("bad_alloc"), { code: "EIO" })],
     ["a failure without a code", new Error("it is too hot")],
-    ["what is no error", "bad_alloc"],
-  ])("%s is no shortage", (_, error) => {
+    ["a text that is no error", "bad_alloc"],
+  ])("is not seen in %s", (_, error) => {
     expect(shortageOf(error)).toBeNull();
   });
 
-  it("a machine without the limit has no clause on it, and Node 20's name of the address space counts", () => {
+  it("is explained without an unlimited resource, and with Node 20's name of the address space", () => {
     limited({ open_files: { soft: "unlimited" }, virtual_memory_kbytes: { soft: 8192 } });
     expect(shortageOf(withCode("EMFILE"))?.message).toBe("too many open files.");
     expect(shortageOf(withCode("EAGAIN"))?.message).toBe("the system starts no more processes or threads.");
     expect(shortageOf(withCode("ENOMEM"))?.message).toContain("8192 bytes of address space");
   });
 
-  it("the hint alone goes by the code of the addon's failure", () => {
+  it("has a hint for each code of the addon, and none for other codes", () => {
     expect(shortageHint("TOO_MANY_THREADS")).toContain("pids.max");
     expect(shortageHint("OUT_OF_HOST_MEMORY")).toContain("fewer workers");
     expect(shortageHint("CUDA_ERROR_UNKNOWN")).toBeNull();

@@ -66,16 +66,16 @@ describe("readTextFile", () => {
 
   it.each([
     ["with a byte order mark", Buffer.from("\uFEFF{}", "utf16le")],
-    ["of the other byte order with a mark", Buffer.from("\uFEFF{}", "utf16le").swap16()],
+    ["in the other byte order with a byte order mark", Buffer.from("\uFEFF{}", "utf16le").swap16()],
     ["without a mark", Buffer.from("{}", "utf16le")],
-  ])("names UTF-16 text %s", async (_, bytes) => {
+  ])("refuses UTF-16 text %s, and names the encoding", async (_, bytes) => {
     writeFileSync(inFolder("a.json"), bytes);
     await expect(readTextFile(inFolder("a.json"))).rejects.toThrow(
       `${inFolder("a.json")} is UTF-16 text, and pinbench reads UTF-8.`,
     );
   });
 
-  it("reads what a program writes into a pipe that this process has, to its end and however slowly", async () => {
+  it("reads a pipe of this process to its end, however slowly a program writes into it", async () => {
     const { child, path } = pipeFrom("printf through; read -r _; printf ' the pipe'");
     const text = readTextFile(path);
     child.stdin.write("go on\n");
@@ -87,7 +87,7 @@ describe("readTextFile", () => {
     expect(await readTextFile(path)).toBe("x".repeat(200_000));
   });
 
-  it("reads a file that this process has open from its top, each time", async () => {
+  it("reads a file behind /dev/fd from its beginning, each time", async () => {
     writeFileSync(inFolder("a"), "all of it");
     const descriptor = openSync(inFolder("a"), "r");
     try {
@@ -103,10 +103,10 @@ describe("readTextFile", () => {
   it.each<[string, string, () => unknown]>([
     ["a named pipe", `it is a named pipe, ${notRead}`, () => execFileSync("mkfifo", [inFolder("a")])],
     ["a folder", "it is a folder.", () => mkdirSync(inFolder("a"))],
-    ["nothing", "there is no such file.", () => undefined],
+    ["a missing file", "there is no such file.", () => undefined],
     ["a link to a device", `it is a device, ${notRead}`, () => symlinkSync("/dev/zero", inFolder("a"))],
-    ["a link to nothing", "there is no such file.", () => symlinkSync(inFolder("b"), inFolder("a"))],
-  ])("does not read %s, nor a link to it, and says what it is", async (_, reason, make) => {
+    ["a dangling link", "there is no such file.", () => symlinkSync(inFolder("b"), inFolder("a"))],
+  ])("does not read %s, nor a link to it, and says why", async (_, reason, make) => {
     make();
     symlinkSync(inFolder("a"), inFolder("link"));
     for (const path of ["a", "link"].map(inFolder)) {
@@ -123,7 +123,7 @@ describe("readTextFile", () => {
     ["file/b", /a part of its path is a file/],
     ["circle", /circle/],
     ["socket", /it is a socket, and only regular files are read/],
-  ])("says why it does not read %s", async (name, reason) => {
+  ])("says why it does not read %j", async (name, reason) => {
     writeFileSync(inFolder("file"), "");
     symlinkSync(inFolder("circle"), inFolder("circle"));
     const server = createServer();
@@ -148,7 +148,7 @@ describe("readTextFile", () => {
     );
   });
 
-  it("stops at the limit if no size is known before", async () => {
+  it("stops reading a pipe at the limit, as its size is unknown before", async () => {
     const { path } = pipeFrom("printf 12345");
     expect(await failure(path, 4)).toContain("it is larger, and 4 bytes is the most that is read");
   });
@@ -171,10 +171,10 @@ describe("readNewestLines", () => {
   it.each<[string, string, number, string, boolean]>([
     ["all of a file that just fits", "a\nbb\n", 5, "a\nbb\n", true],
     ["whole lines only", "a\nbbbb\ncc\n", 5, "cc\n", false],
-    ["the first of them if it just fits", "a\nbb\ncc\n", 6, "bb\ncc\n", false],
-    ["none of a single line", "aaaaaaaa", 4, "", false],
-    ["the last of several chunks", `${"x\n".repeat(bytes)}yy\nz\n`, 4, "z\n", false],
-    ["the rest in several chunks", `a\n${"x\n".repeat(bytes)}`, 2 * bytes + 1, "x\n".repeat(bytes), false],
+    ["one more line if that just fits", "a\nbb\ncc\n", 6, "bb\ncc\n", false],
+    ["nothing of a single line that is too long", "aaaaaaaa", 4, "", false],
+    ["the last line of a file of several chunks", `${"x\n".repeat(bytes)}yy\nz\n`, 4, "z\n", false],
+    ["lines of several chunks", `a\n${"x\n".repeat(bytes)}`, 2 * bytes + 1, "x\n".repeat(bytes), false],
   ])("gives %s", async (_, text, mostBytes, kept, isWhole) => {
     expect(await newest(text, mostBytes)).toEqual({ text: kept, isWhole });
   });
@@ -193,11 +193,11 @@ it.each<[string, number | null]>([
   ["/dev/fd/x", null],
   ["/tmp/dev/fd/3", null],
   ["/dev/fd/3/a", null],
-])("the descriptor behind %s", (path, descriptor) => {
+])("the file descriptor behind the path %s is %s", (path, descriptor) => {
   expect(inheritedDescriptor(path)).toBe(descriptor);
 });
 
-describe("why the file system failed", () => {
+describe("the reason for an error of the file system", () => {
   const withCode = (code: string) => Object.assign(new Error(`${code}: no`), { code });
 
   it.each([
@@ -217,11 +217,11 @@ describe("why the file system failed", () => {
     expect(fileErrorReason(withCode(code), own)).toBe(reason);
   });
 
-  it("an error without a code gives its own message as the reason", () => {
+  it("is the error's own message if that has no code", () => {
     expect(fileErrorReason(new Error("no"), {})).toBe("Error: no");
   });
 
-  it("a machine that lacks a resource is unavailable", () => {
+  it("is a shortage of the machine, of kind unavailable, if too many files are open", () => {
     expect(cannotRead("a", withCode("EMFILE"))).toMatchObject({
       kind: "unavailable",
       message: expect.stringMatching(/^cannot read a: too many open files/) as string,

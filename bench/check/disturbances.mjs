@@ -31,7 +31,7 @@ function startProgram(args, endSignal) {
   };
 }
 
-/** The competing copy, but only during the processes of a check whose number (from 0) `isSlow` accepts. */
+/** The competing copy, but only during those runs of a check whose number (from 0) `isSlow` accepts. */
 export function startTimedCompetitor(backend, isSlow) {
   const competitor = startCompetingCopy(backend);
   const seen = new Map();

@@ -1,11 +1,11 @@
-// Corrupted copies from the device, and how often `pinbench doctor --preset quick`, which compares every copy, sees them: every
-// fifth copy is wrong, or some by chance, with another seed in each run.
+// Corrupted D2H copies: either every fifth copy is wrong, or copies are wrong at random with a seed per run. Counts how
+// often `pinbench doctor --preset quick`, which verifies every copy, finds them.
 import { seededRandom } from "../lib/random.mjs";
 
 /** More copies than a diagnosis makes in one direction. */
 const mostCopies = 20_000;
 
-/** For each copy, with a probability, the fault that hits it and no other. */
+/** Faults that hit single copies, each with this probability. */
 function byChance(probability, seed) {
   const random = seededRandom(seed);
   const numbers = Array.from({ length: mostCopies }, (_, i) => i + 1).filter(() => random() < probability);
@@ -21,7 +21,7 @@ const faults = [
   ]),
 ];
 
-/** For a number of runs of each fault, diagnosed by `examine`: how often it was found, and how often it could be. */
+/** For each fault, over `runs` runs of `examine`: how often it was found, and how often that is expected. */
 export async function corruptedCopies(runs, examine) {
   const results = [];
   for (const [name, faultsOf, share] of faults) {
@@ -32,7 +32,7 @@ export async function corruptedCopies(runs, examine) {
       result.found += Number(findings.some(({ cause }) => cause === "wrong-data"));
       result.fewest = Math.min(result.fewest, provenEachWay);
       result.allProven &&= made === proven;
-      // By chance, no compared copy may be a wrong one.
+      // With random faults, all verified copies may be right by chance.
       result.expected += share === 1 / 5 ? 1 : 1 - (1 - share) ** provenEachWay;
     }
     results.push({ ...result, isRight: result.allProven && isAsExpected(result) });
@@ -40,7 +40,7 @@ export async function corruptedCopies(runs, examine) {
   return results;
 }
 
-/** Within three standard deviations of the expected number of finds. */
+/** Whether at least as many are found as expected, less three standard deviations. */
 function isAsExpected({ found, expected, runs }) {
   const share = expected / runs;
   return found >= expected - 3 * Math.sqrt(runs * share * (1 - share)) - 1e-9;

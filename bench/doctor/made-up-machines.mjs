@@ -1,17 +1,17 @@
 // Emulated devices with several causes at once, one of them the costliest; a seed makes them repeatable.
 import { seededRandom } from "../lib/random.mjs";
 
-/** GB/s of the best links of card and slot, with 16 lanes. */
+/** Bandwidths of the best links of card and slot, in GB/s for 16 lanes. */
 const limits = [
   { generation: 1, gigabytes: 4 },
   { generation: 2, gigabytes: 8 },
   { generation: 3, gigabytes: 15.754 },
 ];
 
-/** A rate that a busy machine keeps up with. */
+/** A rate in GB/s that emulated copies reach on a busy machine. */
 const slowest = 0.9;
 
-/** Causes that slow copies by a factor, besides a link that lost lanes: NVML's facts and the cause's name. */
+/** Causes that slow copies by a factor: what NVML reports, by cause. A link that lost lanes is separate. */
 const disturbances = {
   "device-shared": () => ({ processes: `${process.pid}/1GiB`, utilization: 90 }),
   "clocks-held": (factor) => ({
@@ -21,10 +21,10 @@ const disturbances = {
   unexplained: () => ({}),
 };
 
-/** Facts of a machine that cost almost nothing. */
+/** Facts that cost almost nothing. */
 const bystanders = [{}, { replays: 100 }, { eccErrors: 3 }, { clockReasons: ["gpu-idle"] }];
 
-/** A number of machines, each with `dominant`, its costliest cause, and `wanted`, its rate without any cause. */
+/** `dominant` is a machine's costliest cause, `wanted` its rate in GB/s without any cause. */
 export function madeUpMachines(count, seed) {
   const random = seededRandom(seed);
   const oneOf = (list) => list[Math.floor(random() * list.length)];
@@ -33,7 +33,7 @@ export function madeUpMachines(count, seed) {
     const lanes = oneOf([1, 2, 4, 8]);
     const factor = oneOf([1.3, 1.5, 2, 3, 4, 6]);
     const [less, more] = [lanes, factor].sort((a, b) => a - b);
-    // The costliest cause must be beyond doubt, and its share of the loss larger than a busy machine's noise.
+    // The costliest cause must be clearly first, and its share of the loss above a busy machine's noise.
     const isClear = Math.log(more) > 1.4 * Math.log(less) && Math.log(more) > 0.25;
     const limit = limits.findLast(({ gigabytes }) => gigabytes / lanes / factor >= slowest) ?? limits[0];
     if (!isClear || limit.gigabytes / lanes / factor < slowest / 2) continue;

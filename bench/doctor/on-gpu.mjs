@@ -1,4 +1,4 @@
-// On a GPU: doctor on a healthy machine, in full and with --preset quick, and beside a loop of bare copies.
+// On a GPU: doctor on a healthy machine, in full and with --preset quick, and during a loop of bare copies.
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -8,7 +8,7 @@ import { fixed, printTable } from "../lib/table.mjs";
 const pinbench = fileURLToPath(new URL("../../bin/pinbench.js", import.meta.url));
 const copyLoop = fileURLToPath(new URL("../../build/Release/copy_loop", import.meta.url));
 
-/** The loop has its context and its buffers within this time. */
+/** Time for the loop to create its context and buffers. */
 const untilCopyingMs = 5000;
 const loopSeconds = 300;
 

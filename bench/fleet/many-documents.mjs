@@ -22,7 +22,7 @@ console.log(
     readSeconds: (read - start) / 1e3,
     judgeSeconds: (judged - read) / 1e3,
     cpuSeconds: (process.cpuUsage().user + process.cpuUsage().system) / 1e6,
-    // Linux counts it in KiB.
+    // maxRSS is in KiB on Linux.
     peakGB: (process.resourceUsage().maxRSS * 1024) / 1e9,
     outliers: outliers.map(({ host, device }) => [host, device]),
   }),

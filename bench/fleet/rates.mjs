@@ -1,4 +1,4 @@
-// What a rule says of simulated fleets: nodes that are found, and nodes that are accused wrongly.
+// Rates of a fleet rule on simulated fleets: slow nodes found, and healthy nodes flagged.
 
 import { judgeFleet } from "../../dist/fleet/judge-fleet.js";
 import * as figuresNow from "../../dist/fleet/node-figures.js";
@@ -15,14 +15,14 @@ const request = {
 export const ruleNow = (nodes, fresh = []) =>
   judgeFleet({ ...request, nodes, fresh, rule: { threshold: null } });
 
-/** The rule of another checkout, compiled to `dist`, with the 5 % that were its threshold. */
+/** The rule of another checkout, compiled to `dist`, with the threshold of 5 % that it used. */
 export async function ruleOf(dist) {
   const [{ judgeFleet: judgeThen }, figuresThen, reference] = await Promise.all(
     ["fleet/judge-fleet.js", "fleet/node-figures.js", "doctor/expectation.js"].map(
       (file) => import(`${dist}/${file}`),
     ),
   );
-  // Each checkout keeps its own list of kinds of figures.
+  // keyOf() registers a kind, and each checkout has its own list.
   for (const { kind } of kinds) figuresThen.keyOf(kind);
   const referenceOf = reference.expectationOf;
   return (nodes, fresh = []) =>
@@ -31,7 +31,7 @@ export async function ruleOf(dist) {
 
 for (const { kind } of kinds) figuresNow.keyOf(kind);
 
-/** The nodes that are named, by themselves or as the slower part of a group. */
+/** The flagged nodes: single outliers, and the slower part of a group. */
 function namedBy({ outliers, groups }) {
   return new Set([
     ...outliers.map(({ host }) => host),
@@ -40,8 +40,8 @@ function namedBy({ outliers, groups }) {
 }
 
 /**
- * Counts over `fleets` fleets, after suspects were measured again as `fleet run` does: slow nodes, those found, nodes
- * accused wrongly, and fleets with such.
+ * Counts over `fleets` fleets, after measuring suspects again as `fleet run` does: slow nodes, slow nodes found,
+ * healthy nodes flagged, and fleets with a healthy node flagged.
  */
 export function ratesOf(rule, scenario, fleets, random) {
   const normal = normalsOf(random);

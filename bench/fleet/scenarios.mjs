@@ -1,4 +1,4 @@
-// The 104 scenarios: sizes, numbers of GPUs, recorded and never recorded kinds, and faults.
+// The 104 scenarios: fleet sizes, GPUs per node, kinds with and without a recorded reference, and faults.
 
 const each = (...lists) =>
   lists.reduce((all, list) => all.flatMap((one) => list.map((item) => [...one, item])), [[]]);

@@ -1,10 +1,10 @@
-// Fleets as tables of figures without documents: noise of processes, differences between machines, and faults.
+// Fleets as tables of figures: noise between processes, differences between machines, and faults.
 import { keyOf as keyOfNow } from "../../dist/fleet/node-figures.js";
 
 const MiB = 1024 ** 2;
 const cell = (direction, memory) => `${direction}/${memory}/${64 * MiB}/w1/throughput/cold`;
 
-/** The cells of preset fleet whose figures are rates. */
+/** The cells of the fleet preset that are measured in GB/s. */
 export const kinds = ["pinned", "pageable"].flatMap((memory) =>
   ["h2d", "d2h"].map((moved) => ({ memory, kind: { cell: cell(moved, memory), moved, unit: "GB/s" } })),
 );
@@ -15,7 +15,7 @@ const rates = { pinned: 55.2, pageable: 10 };
 /** Standard deviation between processes on one GPU: the recorded 0.1 to 0.2 % and 2 to 5 % (results/nvidia-h200/sessions.json). */
 const ofProcesses = { pinned: 0.002, pageable: 0.03 };
 
-/** How much further machines are apart in copies by the CPU. */
+/** In copies by the CPU, machines differ by this factor more. */
 const machineFactor = { pinned: 1, pageable: 3 };
 
 /** A number of Student's t distribution with 3 degrees of freedom. */
@@ -24,9 +24,9 @@ function heavyTail(normal) {
 }
 
 /**
- * A fleet that can be measured again: `nodes(indices)` are figures of fresh processes, all by default. `apart` is the
- * standard deviation between machines, `isHeavy` gives processes the tails of Student's t, scaled by 0.5 % in pinned copies and
- * 3 % in pageable ones, `speed(node, gpu, memory)` is the factor of a fault.
+ * `nodes(indices)` returns figures of fresh processes, by default for all nodes. `apart`: standard deviation between
+ * machines. `isHeavy`: noise of processes has Student's t tails, scaled by 0.5 % (pinned) and 3 % (pageable).
+ * `speed(node, gpu, memory)`: factor of a fault.
  */
 export function simulatedFleet(
   { count, gpus, apart, isHeavy, isKnown, speed, driver = () => "580" },

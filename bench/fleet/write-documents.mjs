@@ -1,4 +1,4 @@
-// Results of many nodes as files, for measuring what reading them takes.
+// Writes result files of many nodes, to measure how long reading them takes.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
@@ -6,14 +6,14 @@ const recorded = JSON.parse(
   readFileSync(new URL("../../results/nvidia-h200/default.json", import.meta.url), "utf8"),
 );
 
-/** Cells of one worker that the preset fleet measures as well, alone and in place of those together. */
+/** The recorded one-worker cells that stand for those of the fleet preset, both alone and together. */
 const cells = recorded.cells.filter(({ memory, workers, sizeBytes }) => {
   return workers === 1 && memory !== "staged" && sizeBytes >= 64 * 1024 ** 2;
 });
 
 /**
- * Writes results of `count` nodes of 8 GPUs into a folder, each with the samples of a recorded run; the last node's GPU 3
- * copies at half the speed. Returns the size of one in bytes.
+ * Writes results of `count` nodes with 8 GPUs, with the samples of a recorded run. GPU 3 of the last node copies at
+ * half the speed. Returns the bytes of one result.
  */
 export function writeDocuments(folder, count) {
   mkdirSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-// pinbench's engine against the bare copy loop, in turns within one run: one worker, warm.
+// pinbench's engine against the bare copy loop, alternating in one run: one worker, warm cache.
 import { median } from "../../dist/stats/order-statistics.js";
 import { CopyLoop } from "../lib/copy-loop.mjs";
 import { GiB, KiB, MiB, measure } from "../lib/session.mjs";
@@ -20,23 +20,22 @@ const samplesPerTurn = 6;
 const sampleBytes = { pinned: 256 * MiB, pageable: 64 * MiB };
 
 /**
- * Both sides use a few buffers that stay in the cache, at several places in memory: the place of a buffer
- * changes its rate by a few per cent, and neither process chooses it. For pinbench, each place is a session
- * with its own memory; for the loop, a process.
+ * The address of a buffer changes its rate by a few per cent, and neither program can choose it. So both sides average
+ * over several addresses: a new session for pinbench, a new process for the loop. All buffers fit into the cache.
  */
 const placements = 8;
 const warmBuffers = (sizeBytes) => Math.min(64, Math.max(1, Math.floor((16 * MiB) / sizeBytes)));
 
 /**
- * A buffer that the CPU has just written is copied up to 6 % faster than the same buffer some thousand small copies
- * later, when its lines have left the caches. Both sides warm up until the rate is stable.
+ * A buffer that the CPU has just written copies up to 6 % faster, until its lines leave the caches after some thousand
+ * small copies. Both sides warm up until the rate is stable.
  */
 function settlingCopies(memory, sizeBytes) {
   const settlingBytes = memory === "pinned" && sizeBytes < MiB ? 4 * GiB : GiB;
   return Math.max(2, Math.min(60_000, Math.floor(settlingBytes / sizeBytes)));
 }
 
-/** Small copies take a few microseconds, so the engine's bookkeeping is a visible share. */
+/** Small copies take a few µs, so the engine's overhead is a visible share. */
 const leastRatio = (sizeBytes) => (sizeBytes < 64 * KiB ? 0.97 : 0.99);
 
 const copiesOf = (memory, sizeBytes) =>
@@ -129,7 +128,7 @@ function relativeError(values) {
   return Math.sqrt(variance / values.length) / middle;
 }
 
-/** Rates from pageable memory differ by a few per cent between places: a ratio within that noise is called open. */
+/** Rates of pageable memory differ by a few per cent between addresses; a ratio within that noise is "open". */
 function verdictOf({ ratio, standardError, leastRatio: bound }) {
   if (ratio >= bound) return "ok";
   return ratio + 2 * standardError >= bound ? "within noise" : "BELOW";

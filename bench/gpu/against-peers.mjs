@@ -1,6 +1,6 @@
-// Pinned, bidirectional and mapped copies against nvbandwidth's figures (see peers.mjs), of one buffer as there.
-// nvbandwidth times by events on the GPU, pinbench by the wall clock; for copies this large the two differ by less than
-// 0.5 % (results/nvidia-h200/wall-clock.txt).
+// Pinned, bidirectional and mapped copies of one buffer, compared with nvbandwidth's figures (peers.mjs). nvbandwidth
+// times with events on the GPU, pinbench by the wall clock. For such large copies these differ by less than 0.5 %
+// (results/nvidia-h200/wall-clock.txt).
 import { median } from "../../dist/stats/order-statistics.js";
 import { GiB, MiB, measure } from "../lib/session.mjs";
 import { fixed, printTable, ratioText, verdict } from "../lib/table.mjs";

@@ -1,5 +1,5 @@
-// Two devices at once and copies between them, as `pinbench run` measures them, against nvbandwidth's figures of the
-// same kind (see peers.mjs); and the gain of a pipeline of chunks.
+// `pinbench run` with two devices at once and with copies between them, compared with nvbandwidth's figures
+// (peers.mjs); and the gain of copying in a pipeline of chunks.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

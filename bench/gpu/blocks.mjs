@@ -1,7 +1,6 @@
-// Copies of scattered blocks, as `pinbench run --blocks` measures them, against the bare program of bench/block_loop.cpp, in
-// turns, each in a fresh process, and against earlier figures of such a program (see peers.mjs). Differences between
-// machines and minutes affect both programs of a turn alike. The kernel and gathering have no bare program, only
-// earlier figures.
+// Scattered blocks: `pinbench run --blocks` and the bare program of bench/block_loop.cpp in turns, each in a fresh
+// process, so that differences between machines and minutes affect both alike. Also compared with earlier figures of
+// such a program (peers.mjs), which are all there is for the kernel and for gathering.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,10 +16,10 @@ const program = fileURLToPath(new URL("../../build/Release/block_loop", import.m
 const blocksPerCopy = 4096;
 const samples = 7;
 
-/** The compared kinds; pageable memory has no earlier figures from the device. */
+/** There are no earlier figures for D2H from pageable memory. */
 const kinds = [...Object.keys(scatteredBlocks), "d2h pageable loop"];
 
-/** GB/s by kind and bytes of a block: `"h2d pinned loop 4096"`. */
+/** GB/s by kind and block bytes; a key is `"h2d pinned loop 4096"`. */
 function bareRates(library, { blocks, poolBytes }) {
   const flags = { library, blocks: blocks.join(), count: blocksPerCopy, pool: poolBytes, samples };
   const words = Object.entries(flags).flatMap(([name, value]) => [`--${name}`, `${value}`]);
@@ -35,7 +34,7 @@ function bareRates(library, { blocks, poolBytes }) {
   );
 }
 
-/** The same for pinbench: only the compared cells, so that a turn takes seconds. */
+/** The same rates from pinbench. Measures only the compared cells, so that a turn takes seconds. */
 function pinbenchRates(folder, backend, rows) {
   const { cells } = runOnce(folder, backend.name, [
     ...["--samples", `${samples}`],
@@ -57,7 +56,7 @@ function rowOf(kind, bytes, poolBytes) {
     bytes,
     key: `${kind} ${bytes}`,
     cell: `d0/${direction}/${memory}/${copyBytes}/w1/throughput/cold/blocks-${bytes}-${way}`,
-    // Smaller pools are for trying the benchmark: they have no earlier figures.
+    // Earlier figures are for this pool only; smaller pools are for trying the benchmark.
     earlierGBps: poolBytes === 512 * MiB ? scatteredBlocks[kind]?.[bytes] : undefined,
   };
 }

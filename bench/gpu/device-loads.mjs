@@ -1,5 +1,5 @@
-// The loads that pinbench runs beside copies, by themselves, against the same kernels launched by a bare loop. A load
-// alone should reach the rate that the device sustains. Both take turns, each for seconds at a time.
+// The GPU loads that pinbench runs during copies, against a bare loop of the same kernels. A load alone should reach
+// the device's sustained rate. The two take turns of several seconds.
 import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";

@@ -1,5 +1,5 @@
-// Figures of other tools on an NVIDIA H200 (PCIe 5.0 x16, 16 vCPUs of a Xeon in a VM, driver 580.159.04,
-// CUDA 13.0), in GB/s. They are from one GPU and one day, so compare only such a machine with them.
+// GB/s of other tools on an NVIDIA H200 (PCIe 5.0 x16, 16 vCPUs of a Xeon in a VM, driver 580.159.04, CUDA 13.0).
+// One GPU on one day, so they hold for such a machine only.
 export const nvbandwidth = {
   version: "0.8",
   "h2d 32 MiB": 55.34,
@@ -11,7 +11,7 @@ export const nvbandwidth = {
   "mapped d2h 512 MiB": 52.72,
 };
 
-// The same on two of them (NVLink between them, 256 MiB): a rate of each device, or of each copy between the two.
+// The same with two H200s (linked by NVLink, 256 MiB): the rate of each device, or of each copy between them.
 export const atOnce = {
   version: "0.8",
   h2d: [52.8, 53.77],
@@ -19,16 +19,16 @@ export const atOnce = {
   paths: { write: 394.67, read: 389.96, "kernel-read": 375 },
 };
 
-// Copy and compute on two streams, by bare CUDA calls on 256 MiB: the time of one chunk over that of the best number of
-// chunks. Their kernels take 0.7 of a pinned copy.
+// Copy and compute on two streams, with bare CUDA calls on 256 MiB: time with one chunk over time with the best
+// number of chunks. The kernels take 0.7 of a pinned copy.
 export const pipelines = [
   { memory: "pinned", chunks: 16, gain: 8.12 / 5.13 },
   { memory: "pageable", chunks: 8, gain: 38.65 / 36.8 },
 ];
 
-// Copies of scattered blocks by a plain program of the driver API, in GB/s: medians of seven, by block size. 4096
-// blocks a copy, at most 256 MiB, at shuffled places of 512 MiB; one run on another H200. It gathers with one thread's
-// memcpy() into one pinned buffer and one copy of that; it does not scatter the blocks on the device.
+// Scattered blocks on another H200, by a plain program of the driver API: GB/s by block size, median of seven in one
+// run. 4096 blocks a copy, at most 256 MiB, shuffled in 512 MiB. Its gathering is memcpy() by one thread into a pinned
+// buffer and one copy of it, without scattering on the device.
 const bytesOfBlocks = [4096, 16384, 65536, 262144, 1048576];
 const byBytes = (rates) => Object.fromEntries(rates.map((rate, i) => [bytesOfBlocks[i], rate]));
 export const scatteredBlocks = {

@@ -1,5 +1,5 @@
-// Copies from pageable memory by workers, pinbench's staging against the driver's; and the time to obtain a large
-// pinned buffer.
+// Pageable copies by several workers: pinbench's staging against the driver's. And the time to allocate a large pinned
+// buffer.
 import { median } from "../../dist/stats/order-statistics.js";
 import { GiB, MiB, measure } from "../lib/session.mjs";
 import { fixed, printTable, verdict } from "../lib/table.mjs";

@@ -1,5 +1,4 @@
-// The command line as users run it, in fresh processes: the time of the presets, the number of converged cells, and
-// the spread between processes.
+// The command line in fresh processes: duration of the presets, number of converged cells, and noise between processes.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -54,7 +53,7 @@ function summarizeSweep({ document, wallSeconds }) {
   };
 }
 
-/** For each cell, the medians of all processes, and their range and standard deviation relative to their median. */
+/** For each cell: the processes' medians, and their range and standard deviation relative to their median. */
 function spreadOf(documents) {
   return documents[0].cells.map(({ id, memory, sizeBytes, workers, direction }) => {
     const mediansGBps = documents.map(

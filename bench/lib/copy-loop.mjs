@@ -1,4 +1,4 @@
-// The bare copy loop as a process: it answers each line of options with a line of measurements.
+// The bare copy loop as a process, which answers a line of options with a line of measurements.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -30,7 +30,7 @@ export class CopyLoop {
     return durationNs;
   }
 
-  /** GB/s of copies for `runForNs` from `startAtNs` on, a time of process.hrtime.bigint(). */
+  /** GB/s from `startAtNs` (on the clock of process.hrtime.bigint()) for `runForNs`. */
   async measureFrom(startAtNs, { direction, memory, sizeBytes, copies, warmup, buffers, runForNs }) {
     const run = await this.#ask({
       direction,

@@ -1,4 +1,4 @@
-// Opens one session on a real or emulated device for the benchmarks, which drive the engine directly.
+// Opens a session on a real or emulated device, for benchmarks that call the engine directly.
 import { hostRecord } from "../../dist/host/machine-load.js";
 import { choosePlacement } from "../../dist/host/topology.js";
 import { openBackend } from "../../dist/native/backend.js";
@@ -20,7 +20,7 @@ export async function openSession(backendName) {
   return { backend, device, session: await openAnother(), openAnother, host: hostRecord() };
 }
 
-/** A request with the fields that are the same in most benchmarks. */
+/** A request with defaults for most benchmarks. */
 export function request(fields) {
   return {
     mode: "throughput",

@@ -9,7 +9,7 @@ export function printTable(title, head, rows) {
 
 export const fixed = (value, digits = 2) => value.toFixed(digits);
 
-/** Rounded down, so that a ratio just below its bound does not read as if it had reached it. */
+/** Rounded down, so that a ratio just below its bound does not look as if it reached it. */
 export const ratioText = (value) => (Math.floor(value * 1e4) / 1e4).toFixed(4);
 
 export const verdict = (isReached) => (isReached ? "ok" : "BELOW");

@@ -1,4 +1,4 @@
-"""The plain loop under torchrun: DistributedDataParallel, and a DistributedSampler that is given the epoch."""
+"""The plain loop under torchrun: DistributedDataParallel, and a DistributedSampler with set_epoch()."""
 
 import itertools
 import os

@@ -1,14 +1,14 @@
-// The trainings: their commands, and the grid of settings to compare the pick with.
+// The trainings: their commands, and the grid of settings that tune's choice is compared with.
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 
 const scripts = import.meta.dirname;
 
-/** Batches of an epoch: more than a run of 20 s trains on, fewer than a search and the run after it. */
+/** Batches of an epoch: enough for a run of 20 s, too few for a search and a run. */
 const epochBatches = 1000;
 
-// Workers as a share of a rank's CPUs, in a mixed order, so that a drift of the machine
-// does not look like the effect of a setting. `false` is not pinned.
+// Workers as a share of a rank's CPUs, and whether pinned. In a mixed order, so that a drift of the machine does not
+// look like an effect of a setting.
 const imageGrid = [
   [0.75, true],
   [0.25, false],
@@ -30,7 +30,7 @@ const textGrid = [
   [0.375, true],
 ];
 
-// For short epochs: workers that restart in each epoch, and some that persist.
+// For short epochs, also whether workers persist; otherwise they restart in each epoch.
 const shortGrid = [
   [0.25, true, false],
   [0.5, true, true],
@@ -41,8 +41,8 @@ const shortGrid = [
 ];
 
 /**
- * `batchSize` is the script's default, or that of --tiny; `ranks` training processes share the machine; `epoch`:
- * batches of a short epoch; then whole epochs are counted.
+ * `batchSize`: the script's default, also for --tiny. `ranks`: training processes on the machine. `epoch`: batches of a
+ * short epoch; the rate then covers whole epochs.
  */
 const trainings = [
   { name: "plain", script: "plain.py", data: "images", grid: imageGrid },
@@ -57,7 +57,7 @@ const trainings = [
 
 export const frameworkNames = trainings.map(({ name }) => name);
 
-/** `python`, `folder` for data, whether to be `tiny` (on a machine without a GPU), and the CPUs of a training. */
+/** `folder` holds the data; `tiny` is for machines without a GPU; `cpus` are those of a training. */
 export function makeFramework(name, { python, folder, tiny }, cpus) {
   const {
     script,
@@ -94,7 +94,6 @@ export function makeFramework(name, { python, folder, tiny }, cpus) {
       ...size,
       ...flags,
     ],
-    /** Makes the training's data, unless it exists. */
     prepare() {
       if (data !== "images") return;
       const names = tiny ? 4 : 16;
@@ -120,13 +119,12 @@ function gridSettings(grid, cpus) {
 
 const persists = ({ numWorkers, persistentWorkers }) => numWorkers > 0 && persistentWorkers;
 
-/** Whether two settings are equal within an epoch, in which no worker restarts. */
+/** Whether two settings are equal within an epoch, where no worker restarts. */
 export const isAlike = (one, other) =>
   one.numWorkers === other.numWorkers &&
   one.pinMemory === other.pinMemory &&
   one.prefetchFactor === other.prefetchFactor;
 
-/** The flags of a script for a setting. */
 export function settingFlags({ numWorkers, pinMemory, prefetchFactor, persistentWorkers }) {
   return [
     "--num-workers",

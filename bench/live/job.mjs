@@ -16,21 +16,21 @@ import { settingFlags } from "./frameworks.mjs";
 const program = new URL("../../bin/pinbench.js", import.meta.url).pathname;
 const hook = new URL("../../dist/tune/python", import.meta.url).pathname;
 
-/** A user's likely setting, which the scripts have. */
+/** The scripts' own setting, which users are likely to have. */
 export const usual = { numWorkers: 4, pinMemory: false, prefetchFactor: 2, persistentWorkers: false };
 
-/** Allowance of a run over its measured time: imports, the device's start, filling the loader, and its end. */
+/** Allowance beyond the measured seconds for imports, device start-up, filling the loader, and the end. */
 const overheadSeconds = 90;
 const searchSeconds = 90;
 const graceMs = 8000;
 
-/** The script with a setting edited by hand: its summary, and `tookSeconds`. Throws if the script printed none. */
+/** Runs the script with a hand-edited setting; returns its summary with `tookSeconds`. Throws if it printed none. */
 export async function runEdited(framework, setting, seconds, log) {
   const flags = [...settingFlags(setting), "--seconds", String(seconds)];
   return runScript(framework.command(flags), {}, seconds, log);
 }
 
-/** The script as it is, started as `--go` starts it after the search of a `document`: the same for what that chose. */
+/** Runs the script with the setting that the search of `document` chose, started as `--go` starts it. */
 export async function runGone(framework, document, seconds, log) {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-live-"));
   const [signal, found] = ["measure", "found"].map((name) => join(folder, name));
@@ -68,7 +68,7 @@ async function runScript(command, env, seconds, log) {
   return { ...ended.account, tookSeconds: ended.tookSeconds };
 }
 
-/** Tells a script that it is to measure, and the setting that it does not see in its flags. */
+/** Tells the script to measure, and which setting it has, because its flags do not show it. */
 function writeSignal(path, { numWorkers: workers, prefetchFactor }) {
   const refillBatches = 2 * workers * (prefetchFactor ?? 2) + 8;
   // Renamed when complete, because the script polls for it.
@@ -77,9 +77,8 @@ function writeSignal(path, { numWorkers: workers, prefetchFactor }) {
 }
 
 /**
- * `tune --go` of the script: a search with the flags of `tune`, in which the script waits for a signal, then the script
- * started afresh, which finds the signal and measures `seconds` of training. Returns the summary of these seconds, and the
- * document of `tune`.
+ * Runs `tune --go`: a search during which the script waits for a signal, then the restarted script, which finds the
+ * signal and measures `seconds` of training. Returns the summary of these seconds and tune's document.
  */
 export async function runTuned(framework, { seconds, tuneFlags, limitSeconds }, log) {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-live-"));
@@ -112,7 +111,7 @@ export const sharedMemoryFiles = () => (existsSync("/dev/shm") ? readdirSync("/d
 const describeEnd = ({ exitCode, signal, isLate }) =>
   isLate ? "nothing, as its time was up" : (signal ?? `exit code ${exitCode}`);
 
-/** Ends the whole process group after `limitSeconds`, and if this process is interrupted. */
+/** Runs a command; ends its process group after `limitSeconds`, or if this process is interrupted. */
 async function runProcess(command, limitSeconds, more, log) {
   const [file, ...args] = command;
   log(`$ ${[...Object.entries(more).map((pair) => pair.join("=")), ...command].join(" ")}\n`);
@@ -124,13 +123,13 @@ async function runProcess(command, limitSeconds, more, log) {
     try {
       process.kill(-child.pid, name);
     } catch {
-      // It has ended.
+      // The group has ended.
     }
   };
   const end = () => {
     kill("SIGTERM");
     setTimeout(() => kill("SIGKILL"), graceMs).unref();
-    // A process that a driver call holds in the kernel never exits.
+    // A process that is stuck in a driver call never exits.
     setTimeout(() => child.emit("exit", null, "SIGKILL"), 2 * graceMs).unref();
   };
   const limit = setTimeout(() => {
@@ -169,7 +168,6 @@ async function runProcess(command, limitSeconds, more, log) {
   }
 }
 
-/** The last line that is a JSON object. */
 function readAccount(output) {
   const line = output.trim().split("\n").at(-1);
   if (!line?.startsWith("{")) return null;

@@ -1,4 +1,4 @@
-"""A small GPT-like language model on a file of tokens; Python packs the samples."""
+"""A small GPT-like language model on a file of tokens; samples are packed in Python."""
 
 import itertools
 import os
@@ -17,7 +17,7 @@ END_OF_TEXT = 0
 FIRST_OF_SPAN, LAST_OF_SPAN = 1, 2
 STORED_TOKENS = 20_000_000
 LONGEST_TEXT = 2048
-# Texts drawn for each sequence; those that fill it best are packed.
+# Texts drawn per sequence; the best-fitting ones are packed.
 CANDIDATES = 16
 
 
@@ -36,7 +36,7 @@ def token_file(folder, stored):
 
 
 class PackedTexts(Dataset):
-    """Sequences of whole texts from random places of the file; a middle part of each text is moved to its end."""
+    """Sequences of whole texts from random positions of the file. A middle part of each text is moved to its end."""
 
     def __init__(self, path, sequence, samples):
         self.path = path

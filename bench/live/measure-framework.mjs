@@ -1,14 +1,14 @@
-// One training: a search, then its choice as --go starts it and as edited by hand, and other settings, in turns.
+// One training: a search, then in turns its choice started by --go, the same choice edited by hand, and other settings.
 import { runEdited, runGone, runTuned, sharedMemoryFiles } from "./job.mjs";
 
-/** Other settings that run again once each has run: which one is the fastest is partly luck where each ran once. */
+/** Number of the fastest other settings that run again; a single run is partly luck. */
 const rivals = 2;
 
 /**
- * A search with `--go`, and turns until the time is up: the script as --go starts it, the same setting edited by hand, and
- * another one of the grid, in an order that is reversed each time. A machine's rates move by more than settings differ, so
- * only runs of one turn are compared. Calls `keep` with all measurements whenever there are more, so that a later failure
- * loses nothing. Starts no turn that would take longer than the longest one, if that passes `deadlineSeconds`.
+ * Searches with `--go`, then takes turns until the time is up: the script as --go starts it, the same setting edited by
+ * hand, and one more of the grid, in an order that reverses each turn. Only runs of one turn are compared, because the
+ * machine drifts more than settings differ. Calls `keep` after each measurement, so that a later failure loses nothing.
+ * Starts no turn if one as long as the longest so far would pass `deadlineSeconds`.
  */
 export async function measureFramework(framework, { seconds, deadlineSeconds, tuneFlags }, log, keep) {
   const startedMs = performance.now();
@@ -55,7 +55,7 @@ export async function measureFramework(framework, { seconds, deadlineSeconds, tu
   return result;
 }
 
-/** The next setting of the grid, nearest to the pick first; once each has run, of the fastest the one with fewest runs. */
+/** The next setting of the grid, nearest to the pick first; after all have run, the least-run one of the fastest. */
 function nextOther({ settings, isAlike }, runs, pick) {
   const distance = ({ numWorkers }) => Math.abs(Math.log((numWorkers + 1) / (pick.numWorkers + 1)));
   const others = settings

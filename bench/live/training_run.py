@@ -1,10 +1,10 @@
 """Shared by the training scripts of this folder: their flags, and the summary that they print.
 
 The last line of a script's output is one JSON object:
-  batchesPerSecond   over --seconds of steady running, of one rank; null if the script ended before
+  batchesPerSecond   of one rank, over --seconds of steady running; null if the script ended before
   measuredBatches, measuredSeconds
-  cpuMsPerBatch      CPU time of the training loop's thread in them: if it differs for the same loop,
-                     the CPU's speed differs
+  cpuMsPerBatch      CPU time of the training loop's thread per measured batch. If it differs between
+                     runs of one loop, the CPU's speed differs.
 """
 
 import argparse
@@ -20,7 +20,6 @@ BATCHES_BETWEEN_READINGS = 8
 
 
 def flags(description, **defaults):
-    """The common flags, with defaults that a user might have written."""
     parser = argparse.ArgumentParser(description=description, formatter_class=argparse.ArgumentDefaultsHelpFormatter)
     parser.add_argument("--num-workers", type=int, default=4)
     parser.add_argument("--pin-memory", action=argparse.BooleanOptionalAction, default=False)
@@ -51,11 +50,11 @@ def is_main_rank():
 
 
 class TrainingRun:
-    """The training loop reports epochs, batches and steps to it. It decides when to end, and prints the summary.
+    """The training loop reports epochs, batches and steps here. It decides when to end, and prints the summary.
 
-    Batches after the start of an epoch are not counted until the loader has been filled twice. Then only whole cycles of
-    the workers are counted: each makes one batch of a cycle, and they may all arrive at once. With --whole-epochs all batches
-    count from the start of the second epoch, or of the next one once the file exists.
+    Counting starts in an epoch once the loader was filled twice. It then counts whole cycles only: each worker makes
+    one batch per cycle, and these may arrive together. With --whole-epochs all batches count, from the start of the
+    second epoch or, if later, of the first epoch after the file exists.
     """
 
     def __init__(self, arguments):
@@ -82,7 +81,7 @@ class TrainingRun:
             self.cycle_start = None
 
     def step(self, loss):
-        """The model has been trained on the batch. Returns whether to go on."""
+        """Call it after training on a batch. Returns whether to go on."""
         self.batches += 1
         if self.batches % BATCHES_BETWEEN_READINGS != 0:
             return True
@@ -137,11 +136,11 @@ class TrainingRun:
         if not os.path.exists(self.signal_file):
             return False
         with open(self.signal_file, encoding="utf-8") as file:
-            told = json.load(file)
-        self.refill_batches = told["refillBatches"]
-        self.workers = told["workers"]
-        # Batches begun under the previous setting arrive first.
-        self.refill_from = self.batches + told["outstandingBatches"]
+            signal = json.load(file)
+        self.refill_batches = signal["refillBatches"]
+        self.workers = signal["workers"]
+        # Batches that were begun under the previous setting arrive first.
+        self.refill_from = self.batches + signal["outstandingBatches"]
         return True
 
     def _first_rank_says(self, value):

@@ -1,4 +1,4 @@
-// Verdicts on the search in one training: a row for each requirement.
+// Verdicts on tune's search in one training, one row per requirement.
 import { describeSetting } from "../../dist/results/loader-setting.js";
 import { fixed, ratioText, verdict } from "../lib/table.mjs";
 
@@ -9,7 +9,7 @@ const mostSlowerByGo = 0.02;
 
 const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** Rows of [training, what, value, against, verdict]; a ratio counts with its standard error. */
+/** Rows of [training, what, value, against, verdict]. Ratios are judged within their standard error. */
 export function verdictRows({ name, search, runs, errors, leftInSharedMemory }, isAlike) {
   const rows = errors.map((error) => [name, "failed", error, "", verdict(false)]);
   const row = (what, value, against, isReached) => {

@@ -1,4 +1,4 @@
-// What `pinbench compare` of two folders takes.
+// Measures how long `pinbench compare` of two folders takes.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,18 +7,17 @@ import { median } from "../../dist/stats/order-statistics.js";
 import { inRoot } from "../../scripts/lib/project.mjs";
 import { seededRandom } from "../lib/random.mjs";
 
-/** Runs of each folder, and how often each pinbench compares them, in turns. */
 export const runsOfFolder = 30;
 const turns = 5;
 
 const measured =
   "run --backend emulated --no-config --sizes 64KiB,1MiB,16MiB --workers 1,4 --budget 3s --json --quiet";
 
-/** The median of the seconds that each of these pinbenches (folders) takes to compare the same two folders. */
+/** Median seconds of each pinbench (given by folder) for comparing the same two folders. */
 export function timeFolders(folders) {
-  const place = mkdtempSync(join(tmpdir(), "pinbench-folders-"));
+  const scratch = mkdtempSync(join(tmpdir(), "pinbench-folders-"));
   try {
-    const paths = ["baseline", "candidate"].map((name) => join(place, name));
+    const paths = ["baseline", "candidate"].map((name) => join(scratch, name));
     writeRuns(paths);
     const seconds = folders.map(() => []);
     for (let turn = 0; turn < turns; ++turn) {
@@ -31,7 +30,7 @@ export function timeFolders(folders) {
     }
     return seconds.map(median);
   } finally {
-    rmSync(place, { recursive: true });
+    rmSync(scratch, { recursive: true });
   }
 }
 

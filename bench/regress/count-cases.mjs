@@ -1,5 +1,5 @@
-// Simulated cases on all processors. Each case has its own seed, so that neither the other cases nor the number of
-// processors change it; both rules judge the same cases.
+// Simulates cases on all processors. Each case has its own seed, independent of other cases and of the number of
+// processors. Both rules judge the same cases.
 import { once } from "node:events";
 import { availableParallelism } from "node:os";
 import { isMainThread, parentPort, Worker, workerData } from "node:worker_threads";
@@ -8,15 +8,15 @@ import { scenarios } from "./scenarios.mjs";
 import { gpus, loadRule, sweeps } from "./simulate.mjs";
 import { worlds } from "./worlds.mjs";
 
-/** Cases of one message: no processor waits long for the last one. */
+/** Cases per message: few, so that no processor waits long for the last one. */
 const atATime = 20;
 
-/** More than the cases of any task, so that no two share a case. */
+/** More than any task has cases, so that no two tasks share a seed. */
 const seedsOfTask = 1e6;
 
 /**
- * Counts the figures of each task (`rule`, a folder; `scenario`, by index; `world`; `sessions`; `size` of the sweep;
- * `cases`): [how often, of how many] by name. `seeds` numbers the tasks whose cases are the same ones.
+ * Counts the figures of each task: by name, [how often it happened, number of cases]. `rule` is a folder, `scenario` an
+ * index, `size` that of the sweep. Tasks with equal `seeds` get the same cases.
  */
 export async function countCases(tasks, seed) {
   const pieces = tasks.flatMap((task, index) =>

@@ -1,5 +1,5 @@
-// `node bench/regress/record-sessions.mjs FOLDER… > FILE`: the medians of the runs in some baselines, by cell and session, for
-// `recorded-sessions.mjs`.
+// `node bench/regress/record-sessions.mjs FOLDER… > FILE`: medians of the runs in baselines, by cell and session. Input
+// of `recorded-sessions.mjs`.
 import { readResultSet } from "../../dist/compare/result-set.js";
 import { groupBySession } from "../../dist/compare/sessions.js";
 

@@ -1,6 +1,6 @@
-// `node bench/regress/recorded-sessions.mjs [FILE] [FOLDER]`: how far the sessions of a recording (record-sessions.mjs)
-// and their runs lie apart, by group of cells, for the priors of src/compare/noise.ts; and what a check of each session
-// says against the others. FOLDER is another pinbench, compiled, whose checks stand beside.
+// `node bench/regress/recorded-sessions.mjs [FILE] [FOLDER]`: noise between the sessions of a recording (made by
+// record-sessions.mjs) and between their runs, by group of cells, for the priors of src/compare/noise.ts. Also checks
+// each session against the others, with this pinbench and with the compiled one in FOLDER.
 import { readFileSync } from "node:fs";
 import { bySession, groupsOf, relativeTo, relativeValues } from "../../dist/compare/groups.js";
 import { joinRuns } from "../../dist/compare/series.js";
@@ -26,7 +26,7 @@ const groups = groupsOf(joinRuns({ baseline, first: [], fresh: [] }).series);
 const hosts = groups.filter(({ kind }) => kind === "host").flatMap(({ members }) => members);
 const ofHost = relativeValues(hosts, "baseline");
 
-/** Standard deviations between the sessions' medians, and of the runs about these, in per cent. */
+/** Standard deviations in per cent: between the sessions' medians, and of runs within a session. */
 function deviations(values) {
   const sessions = bySession(values.values());
   const between = squaresAboutMean(sessions.map(median)) / (sessions.length - 1);

@@ -1,7 +1,7 @@
-// What happens to a machine between its baseline and a check, and how often a check has to find it.
+// What happens to a machine between its baseline and a check, and how often the check must find it.
 import { baselineOf, check, checkRuns, compareFirst, laterRuns, runsOfCheck } from "./simulate.mjs";
 
-/** Verdicts that fail a cell; the last two are of the rule before. */
+/** Verdicts that fail a cell; the last two come from the older rule. */
 const failing = ["slower", "unsteady", "probably slower", "uneven"];
 
 const fails = ({ outcome }) => outcome === "regression";
@@ -15,11 +15,11 @@ const isOf =
     memories.includes(cell.memory);
 const isPinned = isOf("pinned");
 
-/** The asked share is at most, or at least, this; null asks nothing of a world. */
+/** A bound on a share, with other bounds for some worlds; null means no bound. */
 const atMost = (usual, other = {}) => ({ most: usual, other });
 const atLeast = (usual, other = {}) => ({ least: usual, other });
 
-/** Counts of one case: how often something happened, and of how many times. */
+/** The counts of a single case: [0 or 1, of 1]. */
 const once = (did) => [Number(did), 1];
 
 /** A check of a machine on which some cells lost a share of their speed. */
@@ -37,8 +37,8 @@ function lost(name, share, isHit, figures, cellsAlone) {
 }
 
 /**
- * A check in which `slow` of the first five runs are 40 % slower, and fresh ones as often on average. If one of the runs
- * that decide was slow, the verdict may not be "not slower".
+ * A check with `slow` of its first five runs 40 % slower, and fresh runs slow as often on average. If one of the
+ * deciding runs was slow, the verdict must not be "not slower".
  */
 function slowRuns(slow, figures) {
   return {
@@ -71,7 +71,7 @@ function slowRuns(slow, figures) {
 const slowCopies = { share: 0.2, times: 4 };
 const lostToSlowCopies = 1 - 1 / (1 + slowCopies.share * (slowCopies.times - 1));
 
-/** Each group of a memory loses what the comparison of an unchanged machine says would show. */
+/** Every group of a memory loses exactly what the comparison reports as the smallest visible loss. */
 function wouldShow(memory) {
   return {
     name: `${memory}: what would show`,
@@ -91,7 +91,7 @@ function wouldShow(memory) {
   };
 }
 
-/** Checks of one machine in which a loss stands, on as many days and as often within the last of these. */
+/** Checks of a machine with a lasting loss: one on each of this many days, and as many on one day. */
 const standingChecks = 10;
 const standingLoss = {
   name: `pinned −10 %: ${standingChecks} days and ${standingChecks} reruns`,
@@ -109,8 +109,8 @@ const standingLoss = {
 };
 
 /**
- * The scenarios. `figures` has by name, and by the number of the baseline's sessions, what is asked; `times` multiplies
- * the number of cases, for rates near 1 % and for cases of many checks.
+ * `figures` has the required bounds by name and number of baseline sessions. `times` multiplies the number of cases:
+ * more for rates near 1 %, fewer for cases of many checks.
  */
 export const scenarios = [
   {
@@ -161,10 +161,10 @@ export const scenarios = [
   standingLoss,
 ];
 
-/** Whether a share reaches what is asked of a figure in a world, against a baseline of so many sessions; null if nothing is. */
-export function isReached(asked, world, share) {
-  if (asked === undefined) return null;
-  const limit = world in asked.other ? asked.other[world] : (asked.most ?? asked.least);
+/** Whether a share meets its bound in a world; null without a bound. */
+export function isReached(bound, world, share) {
+  if (bound === undefined) return null;
+  const limit = world in bound.other ? bound.other[world] : (bound.most ?? bound.least);
   if (limit === null) return null;
-  return asked.most === undefined ? share >= limit : share <= limit;
+  return bound.most === undefined ? share >= limit : share <= limit;
 }

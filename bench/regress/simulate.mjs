@@ -1,4 +1,4 @@
-// One check, as `pinbench check` makes it, on simulated runs: first runs, suspects, fresh runs, a verdict.
+// One `pinbench check` on simulated runs: first runs, suspects, fresh runs, a verdict.
 import { pathToFileURL } from "node:url";
 import { parseCellId } from "../../dist/results/cell-id.js";
 import { sessionOf } from "./worlds.mjs";
@@ -17,23 +17,21 @@ const cellsOf = (memories, sizes, workers) =>
     ),
   );
 
-/** The cells of a sweep, and those of preset `quick`, by their number. */
+/** The cells of two sweeps, by their number; 6 is preset `quick`. */
 export const sweeps = {
   40: [...cellsOf(["pinned", "pageable", "staged"], [1, 16, 64], [1, 4]), ...cellsOf(["host"], [64], [1, 4])],
   6: cellsOf(["pinned", "pageable", "host"], [32], [1]),
 };
 
-/** The GPUs whose name the simulated runs have. */
+/** GPU names of the simulated runs. */
 export const gpus = ["NVIDIA H200", "NVIDIA H100 80GB HBM3", "NVIDIA T4"];
 
 const baselineRuns = 10;
 export const checkRuns = 5;
-/** Most fresh runs of a check. */
 const mostFresh = 24;
-/** Runs that a check may need. */
 export const runsOfCheck = checkRuns + mostFresh;
 
-/** The comparison of the pinbench that is compiled into FOLDER/dist. */
+/** The comparison of the pinbench that is compiled to FOLDER/dist. */
 export async function loadRule(folder) {
   const load = (file) => import(pathToFileURL(`${folder}/dist/${file}`).href);
   const { compareResults, findSuspects, awaitsMoreRuns } = await load("compare/compare-results.js");
@@ -45,7 +43,7 @@ export async function loadRule(folder) {
 const hourMs = 3600e3;
 const firstMs = Date.parse("2026-01-05T00:00:00Z");
 
-/** Runs in the form that a comparison reads, ten seconds apart; `logs` is [run][cell], `lostShares` a share by cell. */
+/** Runs as a comparison reads them, ten seconds apart; `logs` is [run][cell], `lostShares` has a share per cell. */
 export function runsOf(cells, logs, { startMs, gpu, lostShares = [] }) {
   return logs.map((medians, run) => ({
     id: `${startMs}-${run}`,
@@ -55,7 +53,7 @@ export function runsOf(cells, logs, { startMs, gpu, lostShares = [] }) {
     status: "complete",
     importedFrom: null,
     backend: "cuda",
-    // The rule before knew the noise of some GPUs by their names.
+    // The older rule looked up the noise of some GPUs by name.
     deviceNames: [gpu],
     fingerprint: {},
     machine: { hostName: ["simulated"], gpuUuids: ["GPU-0"], pciAddresses: [] },
@@ -80,14 +78,13 @@ export function runsOf(cells, logs, { startMs, gpu, lostShares = [] }) {
   }));
 }
 
-/** A baseline of sessions an hour apart. */
 export function baselineOf({ world, cells, sessions, gpu, random }) {
   return Array.from({ length: sessions }, (_, hour) =>
     runsOf(cells, sessionOf(world, cells, baselineRuns, random), { startMs: firstMs + hour * hourMs, gpu }),
   ).flat();
 }
 
-/** Runs for a check on a day after the baseline; `change(run, cell)` is the logarithm of a cell's change in a run. */
+/** Runs of a check on a later day; `change(run, cell)` is added to the logarithm of the cell's speed. */
 export function laterRuns(
   { world, cells, gpu, random },
   { change = () => 0, lostShares, day = 1, checks = 1 },
@@ -106,23 +103,21 @@ function requestOf({ rule }, command, baseline, first) {
     fresh: [],
     suspects: [],
     rule,
-    // What the rule before needs besides.
+    // Only the older rule needs these.
     history: [],
     mostFresh,
   };
 }
 
-/** The comparison of the first runs alone. */
 export function compareFirst(rule, baseline, later) {
   return rule.compareResults(requestOf(rule, "compare", baseline, later.slice(0, checkRuns)));
 }
 
-/** The comparison of a check. */
 export function check(rule, baseline, later) {
   const request = requestOf(rule, "check", baseline, later.slice(0, checkRuns));
   const { ids } = rule.findSuspects(request);
   if (ids.length === 0) return rule.compareResults(request);
-  // Only the suspects are measured again, and the host's memory.
+  // Only suspects and host memory are measured again.
   const isWanted = ({ cell }) => ids.includes(cell.id) || cell.memory === "host";
   const measured = { ...request, suspects: ids };
   for (const run of later.slice(checkRuns, runsOfCheck)) {

@@ -1,26 +1,26 @@
-// Worlds of noise: how far the median of a cell lies from its usual one, by session and by run. They are made up,
-// and none is the prior of src/compare/noise.ts. All values are logarithms of speed.
+// Worlds of noise: deviations of a cell's median by session and by run, as logarithms of speed. They are invented, and
+// none of them equals the prior of src/compare/noise.ts.
 import { normalsOf } from "../lib/random.mjs";
 
-/** The logarithms of the cells' usual speeds, in GB/s, by memory. */
+/** Logarithms of the usual speeds in GB/s, by memory. */
 const levels = { pinned: Math.log(55), pageable: Math.log(11), staged: Math.log(25), host: Math.log(12) };
 
-/** Runs over which a machine warms up, and the share of a warm machine's loss that copies by the device have. */
+/** Number of runs until a machine is warm, and the loss of device copies as a share of the other copies' loss. */
 const warmUp = { runs: 4, shareOfDevice: 0.3 };
 
-/** Share of the CPU copies' and the host memory's noise between sessions that they have in common. */
+/** Share of the noise between sessions that CPU copies and host memory have in common. */
 const commonWithHost = 0.9;
 
 /** Upper end of heavy tails, in standard deviations: runs are far slower than usual, never far faster. */
 const fastest = 1.5;
 
 /**
- * The worlds by name. The noise of `device` (pinned copies) and of `cpu` (all others) is given as standard deviations:
- * of a cell's runs, of what all cells of a memory share in a run (with a lag-1 correlation `lag`), of what they share
- * in a session, and of a cell in a session.
+ * The worlds by name. Noise of `device` (pinned copies) and `cpu` (all others), as standard deviations: `runs` of a
+ * cell in a run, `sharedRuns` of all cells of a memory in a run (with lag-1 correlation `lag`), `sharedSessions` of
+ * these in a session, and `sessions` of a cell in a session.
  */
 export const worlds = {
-  // A server of its own.
+  // A server without other users.
   quiet: {
     device: { runs: 0.0005, sharedRuns: 0.0002, sharedSessions: 0.001, sessions: 0.001 },
     cpu: { runs: 0.02, sharedRuns: 0.01, sharedSessions: 0.03, sessions: 0.02 },
@@ -31,7 +31,7 @@ export const worlds = {
     cpu: { runs: 0.03, sharedRuns: 0.02, sharedSessions: 0.04, sessions: 0.02 },
     lag: 0.6,
   },
-  // Sessions lie further apart than the prior assumes: by 1 % and 8 %.
+  // Sessions vary more than the prior assumes: by 1 % and 8 %.
   cloud: {
     device: { runs: 0.003, sharedRuns: 0.002, sharedSessions: 0.01, sessions: 0.005 },
     cpu: { runs: 0.05, sharedRuns: 0.04, sharedSessions: 0.08, sessions: 0.03 },
@@ -43,21 +43,21 @@ export const worlds = {
     lag: 0.4,
     hasTails: true,
   },
-  // In three of ten sessions the link saves power, or the GPU's clock is lower: pinned copies lose 4 %.
+  // In three of ten sessions pinned copies lose 4 %, as with link power saving or a lower GPU clock.
   "bimodal by session": {
     device: { runs: 0.0005, sharedRuns: 0.0002, sharedSessions: 0.001, sessions: 0.001 },
     cpu: { runs: 0.02, sharedRuns: 0.01, sharedSessions: 0.03, sessions: 0.02 },
     lag: 0.4,
     slowSessions: { chance: 0.3, device: -0.04, cpu: 0 },
   },
-  // A machine loses 2 % while it gets warm in each session.
+  // Every session loses 2 % while the machine warms up.
   "thermal drift": {
     device: { runs: 0.001, sharedRuns: 0.0005, sharedSessions: 0.001, sessions: 0.001 },
     cpu: { runs: 0.02, sharedRuns: 0.01, sharedSessions: 0.02, sessions: 0.01 },
     lag: 0.4,
     warmLoss: 0.02,
   },
-  // In three of ten sessions the CPU's clock is lower: copies by the CPU lose 10 %.
+  // In three of ten sessions copies by the CPU lose 10 %, as with a lower CPU clock.
   "steps of frequency": {
     device: { runs: 0.0005, sharedRuns: 0.0002, sharedSessions: 0.001, sessions: 0.001 },
     cpu: { runs: 0.015, sharedRuns: 0.008, sharedSessions: 0.02, sessions: 0.01 },
@@ -73,7 +73,7 @@ export const worlds = {
   },
 };
 
-/** A value of Student's t of three degrees of freedom. */
+/** A value of Student's t with 3 degrees of freedom. */
 const heavy = (normal) => normal() / Math.sqrt((normal() ** 2 + normal() ** 2 + normal() ** 2) / 3);
 
 /** Logarithms of the cells' medians in `count` runs of one session: [run][cell]. */

@@ -1,4 +1,4 @@
-// The time of a default sweep by its parts: samples, native calls around them, and TypeScript.
+// Time of a default sweep by part: samples, native calls around them, and TypeScript.
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { prepareRun } from "../../dist/measure/prepare.js";
@@ -11,7 +11,7 @@ export async function sweepShares(backendName, flags) {
   return [wholeProcess(backendName, flags), await typescriptShare(backendName)];
 }
 
-/** Samples of one cell never overlap those of another, so their durations add up to the time spent in samples. */
+/** Samples of different cells never overlap, so the sum of their durations is the time spent in samples. */
 function wholeProcess(backendName, flags) {
   const started = performance.now();
   const child = spawnSync(
@@ -36,7 +36,7 @@ function wholeProcess(backendName, flags) {
   };
 }
 
-/** Both directions of a bidir cell run at once: the longer of a pair counts. */
+/** The directions of a bidir cell run at the same time, so the longer one counts. */
 function sampleTimeMs(samples) {
   const [first] = samples;
   const longest = first?.durationNs.map((_, i) =>
@@ -45,7 +45,7 @@ function sampleTimeMs(samples) {
   return (longest ?? []).reduce((sum, ns) => sum + ns / 1e6, 0);
 }
 
-/** Time outside native calls between the first and the last call of the rounds: deciding, statistics, waiting. */
+/** Share of time outside native calls during the rounds: deciding, statistics, waiting. */
 async function typescriptShare(backendName) {
   const given = {
     backend: backendName,

@@ -1,5 +1,5 @@
-"""The programs that bench/trace.mjs traces. Each prints what it copied, which is known by its construction, as the last
-line of its output: {"seconds": of its loop, "copies": [[direction, memory, bytes, count]], "pinning": calls that pin}.
+"""The programs that bench/trace.mjs traces. The last line of each prints what it copied, known by construction:
+{"seconds": of its loop, "copies": [[direction, memory, bytes, count]], "pinning": calls that pin}.
 """
 
 import json
@@ -14,7 +14,7 @@ import time
 import torch
 
 MIB = 1 << 20
-# Labels of 48 images have another size than any parameter of the model.
+# Labels of 48 images differ in size from every parameter of the model.
 BATCH = (48, 3, 224, 224)
 BATCH_BYTES = 4 * 48 * 3 * 224 * 224
 LABELS_BYTES = 8 * 48
@@ -60,7 +60,7 @@ def training(pin_memory, steps=STEPS):
 
 
 def copies(memory):
-    """Only copies: what the mended script gains is known best."""
+    """Only copies: here the gain of the fixed script is known best."""
     tensors = [torch.ones(16 * MIB) for _ in range(8)]
     if memory == "pinned":
         tensors = [tensor.pin_memory() for tensor in tensors]
@@ -70,7 +70,7 @@ def copies(memory):
 
 
 def pinning_in_the_loop():
-    """Tensors of different sizes are pinned one after the other, as batches of texts are."""
+    """Pins tensors of different sizes one after the other, like batches of text."""
     def step(index):
         tensor = torch.ones((16 + index) * MIB // 4).pin_memory()
         tensor.to("cuda", non_blocking=True)
@@ -87,7 +87,7 @@ def item_each_step():
     values = torch.rand(1000, device="cuda")
     torch.cuda.synchronize()
     seconds = timed(lambda: [value.item() for value in values])
-    # This torch reads single values through pinned memory.
+    # This torch version reads single values through pinned memory.
     show(seconds, [["d2h", "pinned", 4, 1000]])
 
 
@@ -112,7 +112,7 @@ def mapped_weights():
 
 
 def rank():
-    """Of torchrun: each rank copies one more than the one before."""
+    """For torchrun: each rank makes one more copy than the rank before."""
     number = int(os.environ["RANK"])
     torch.cuda.set_device(number % torch.cuda.device_count())
     tensor = torch.ones(4 * MIB)
@@ -132,7 +132,7 @@ def killed():
 
 
 def forked():
-    """Workers of a loader fork from a process with CUDA; a program of its own uses CUDA too."""
+    """Loader workers fork from a process with CUDA; a separate program uses CUDA too."""
     from torch.utils.data import DataLoader, TensorDataset
 
     rows = TensorDataset(torch.ones(64, MIB))

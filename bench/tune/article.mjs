@@ -1,8 +1,8 @@
-// The search that the articles propose (article_search.py), on the same data.
+// The search that articles propose (article_search.py), on the same data.
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 
-/** Its pick, its evaluations and their time, without the start of Python and the making of the data set. */
+/** Its pick, its evaluations and their time, without Python's start and making the data set. */
 export async function articleSearch({ python, torch, batchSize }) {
   const program = `${import.meta.dirname}/article_search.py`;
   const args = [program, "--target", torch, "--batch-size", batchSize];
@@ -10,7 +10,7 @@ export async function articleSearch({ python, torch, batchSize }) {
   return JSON.parse(stdout);
 }
 
-/** Its pick as a setting, with DataLoader's defaults for the rest. */
+/** Its pick as a setting; the rest are DataLoader's defaults. */
 export function articleSetting({ num_workers: numWorkers, pin_memory: pinMemory }) {
   return {
     numWorkers,

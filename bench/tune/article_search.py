@@ -1,9 +1,9 @@
 """The search for num_workers and pin_memory that articles recommend, rewritten as a baseline for `pinbench tune`.
 
-It tries num_workers 0, 4, 8 ... 2 * cores until one is not faster, then up to three less and three more than the best,
-first with pin_memory False and then True, and picks the fastest pair. A setting's figure is the wall time of a new
-DataLoader's `epochs` passes of `batches` batches: the start and the end of the workers count, a copy to the GPU does
-not. As in the articles, no refinement follows if no setting was slower, and a tie goes to pinned memory.
+It tries num_workers 0, 4, 8 ... 2 * cores until one is not faster, then up to three fewer and three more than the best.
+It does so with pin_memory False, then True, and picks the fastest pair. It times a new DataLoader's `epochs` passes of
+`batches` batches, with the start and the end of workers, but without a copy to the GPU. As in the articles, it skips
+the second step if no setting was slower, and a tie goes to pinned memory.
 
     python3 article_search.py --target bench/tune/datasets.py:cheap_sample --batch-size 64
 """
@@ -29,13 +29,13 @@ def main():
     dataset = load_target(options.target)()
 
     def seconds_of(num_workers, pin_memory):
-        # A new loader per setting, workers that start with every epoch, and shuffling: all as in the articles.
+        # As in the articles: a new loader per setting, workers that restart each epoch, and shuffling.
         started = time.perf_counter()
         loader = DataLoader(
             dataset, batch_size=options.batch_size, shuffle=True, num_workers=num_workers, pin_memory=pin_memory
         )
         for _ in range(options.epochs):
-            # One batch at least is fetched, and none beyond the last: the articles' loops fetch one more and drop it.
+            # Fetches at least one batch. The articles' loops fetch one more than they use; this one does not.
             for number, _ in enumerate(loader, 1):
                 if number >= options.batches:
                     break
@@ -71,8 +71,8 @@ def search(seconds_of, cores):
 
 
 def load_target(target):
-    """The function behind FILE.py:FUNCTION. Its module stays importable under its name, so that samples can be
-    pickled for workers that are not forked."""
+    """The function named by FILE.py:FUNCTION. Its module stays importable, so that workers that are not forked can
+    unpickle samples."""
     path, _, name = target.rpartition(":")
     module_name = os.path.splitext(os.path.basename(path))[0]
     spec = importlib.util.spec_from_file_location(module_name, path)

@@ -1,7 +1,7 @@
-"""Data sets for the benchmark of `pinbench tune`, given as `bench/tune/datasets.py:cheap_sample` and so on.
+"""Data sets for the benchmark of `pinbench tune`, named like `bench/tune/datasets.py:cheap_sample`.
 
-Each function makes a map-style Dataset of (tensor, label) with torch alone: no NumPy, no images, no downloads. The same
-arguments give the same data in every process. Batches of 64 are meant.
+Each function makes a map-style Dataset of (tensor, label) with torch alone: no NumPy, no images, no downloads. Equal
+arguments give equal data in every process. They are meant for batches of 64.
 """
 
 import math
@@ -17,14 +17,14 @@ IMAGE = (3, 224, 224)
 MEAN = torch.tensor([0.485, 0.456, 0.406]).view(3, 1, 1)
 STD = torch.tensor([0.229, 0.224, 0.225]).view(3, 1, 1)
 
-# torch splits an operation over threads from 32 768 elements on. Decoders and PIL do not, so what stands for them here
-# works on strips of rows below that size: a sample then costs the same in the main process as in a worker. Collating
-# is left as it is, and does use all threads in the main process.
+# torch splits operations of 32 768 elements and more over threads. Decoders and PIL do not, so their stand-ins here
+# work on strips of rows below that size: a sample then costs the same in the main process as in a worker. Collating is
+# unchanged, and uses all threads in the main process.
 STRIP_ROWS = 32
 
 
 def cheap_sample(length=65_536, stored=256):
-    """Floats that are ready: a sample is a view, all the work is collating and copying (38.5 MB a batch)."""
+    """Ready-made floats: a sample is a view, so all work is collating and copying (38.5 MB a batch)."""
     return StoredFloats(length, stored)
 
 
@@ -34,18 +34,18 @@ def uint8_to_float_sample(length=65_536, stored=512):
 
 
 def heavier_sample(length=65_536, stored=512):
-    """The same, with another brightness and contrast in between."""
+    """The same, with brightness and contrast changed before normalising."""
     return StoredImages(length, stored, jitter=True)
 
 
 def tiny_text(length=262_144, tokens=256):
-    """Token ids made from a text in pure Python: batches of 132 KB, in which the loader's own cost shows."""
+    """Token ids, made from a text in pure Python: batches of 132 KB, which show the loader's own cost."""
     return TinyText(length, tokens)
 
 
 def jpeg_files(files=2_000):
     """Files of 60 to 180 KB, read whole and "decoded". They are made on first use under $PINBENCH_BENCH_FOLDER, take
-    240 MB for 2 000, and stay there. Right after that they are in the page cache."""
+    240 MB for 2 000, and stay there. At first they are in the page cache."""
     folder = os.environ.get("PINBENCH_BENCH_FOLDER")
     if not folder:
         raise ValueError("jpeg_files needs a folder: set PINBENCH_BENCH_FOLDER")
@@ -66,7 +66,7 @@ class StoredFloats(Dataset):
 
 
 class StoredImages(Dataset):
-    """Images as a decoder leaves them, 256 x 256 with the channels last."""
+    """Images as a decoder returns them: 256 x 256, channels last."""
 
     def __init__(self, length, stored, jitter):
         self.length = length
@@ -78,7 +78,7 @@ class StoredImages(Dataset):
 
     def __getitem__(self, index):
         in_range(index, self.length)
-        # Drawn from the index: the same sample in whichever process it is made.
+        # Seeded by the index, so that a sample is the same in every process.
         draw = random.Random(index)
         top, left = draw.randrange(33), draw.randrange(33)
         image = self.store[index % len(self.store), top : top + 224, left : left + 224]
@@ -98,7 +98,7 @@ class TinyText(Dataset):
         draw = random.Random(0)
         words = ["".join(draw.choices("abcdefghijklmnopqrstuvwxyz", k=draw.randint(2, 10))) for _ in range(20_000)]
         self.texts = [" ".join(draw.choices(words, k=draw.randint(100, 250))) for _ in range(2_000)]
-        # 0 pads, 1 is a word that the vocabulary lacks.
+        # Id 0 pads, id 1 is a word outside the vocabulary.
         self.ids = {word: number for number, word in enumerate(words[:16_000], 2)}
 
     def __len__(self):
@@ -113,8 +113,8 @@ class TinyText(Dataset):
 
 
 class JpegFiles(Dataset):
-    """Stands in for a folder of JPEG files, without their format: a byte becomes four values, as in a photograph of
-    500 x 375 in 120 KB, and these are resized. An epoch is one pass over the files."""
+    """Stands in for a folder of JPEG files: each byte becomes four values, like a 500 x 375 photograph in 120 KB, and
+    these are resized. An epoch is one pass over the files."""
 
     def __init__(self, paths):
         self.paths = paths
@@ -137,14 +137,14 @@ class JpegFiles(Dataset):
 
 
 def make_files(folder, count):
-    """Writes what is missing, so a second run or an interrupted first one costs little."""
+    """Writes missing files only, so that a second run is quick."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [str(folder / f"{number:05}.jpg") for number in range(count)]
     for number, path in enumerate(paths):
         if os.path.exists(path):
             continue
         draw = random.Random(number)
-        # Renamed when whole: another process may be making or reading the same files.
+        # Renamed when complete, because another process may make or read the same files.
         part = f"{path}.{os.getpid()}"
         Path(part).write_bytes(draw.randbytes(draw.randint(60_000, 180_000)))
         os.replace(part, path)
@@ -156,6 +156,6 @@ def seeded():
 
 
 def in_range(index, length):
-    """Iterating over a Dataset without a DataLoader ends with this error alone."""
+    """Without this error, iterating over a Dataset without a DataLoader never ends."""
     if not 0 <= index < length:
         raise IndexError(index)

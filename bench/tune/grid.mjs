@@ -1,10 +1,10 @@
-// All settings of a grid, each measured to the end: what the search is compared with.
+// The search is compared with this: all settings of a grid, each measured to the end.
 import { usualSetting } from "../../dist/results/loader-setting.js";
 import { cpusPerRank } from "../../dist/tune/machine-limits.js";
 import { stoppingRule } from "../../dist/tune/search/rate.js";
 import { Trials } from "../../dist/tune/search/trials.js";
 
-/** The tried settings with their trials, and the time that they took. */
+/** The tried settings with their trials, and the total time. */
 export async function measureGrid(probe, { limits, maxWorkers, budgetNs, timeoutNs }, signal) {
   const startedMs = performance.now();
   const most = maxWorkers ?? cpusPerRank(limits);
@@ -24,10 +24,10 @@ export async function measureGrid(probe, { limits, maxWorkers, budgetNs, timeout
 
 const mostPoints = 14;
 
-/** Counts from 0 to `most`, denser among the few. */
+/** Counts from 0 to `most`, closer together at the low end. */
 function spread(most) {
   if (most < mostPoints) return Array.from({ length: most + 1 }, (_, count) => count);
-  // The steps grow by a ratio with which the last one ends at `most`.
+  // The ratio of the steps makes the last one end at `most`.
   const positions = (ratio) =>
     Array.from({ length: mostPoints }, (_, index) => Math.round((ratio ** index - 1) / (ratio - 1)));
   let low = 1 + 1e-9;

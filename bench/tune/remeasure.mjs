@@ -1,10 +1,10 @@
-// Settings measured again in turns, so that disturbances affect all of them alike.
+// Measures settings again in turns, so that disturbances affect all alike.
 import { settingKey } from "../../dist/results/loader-setting.js";
 import { droppedBatches, steadyState } from "../../dist/tune/search/rate.js";
 
 const timedNs = 2e9;
 
-/** The steady state of each setting: the mean of the rates of `turns` trials of 2 s, and those rates. */
+/** For each setting, the mean steady-state rate of `turns` trials of 2 s, and those rates. */
 export async function remeasure(probe, settings, turns) {
   const rates = Object.fromEntries(Object.keys(settings).map((name) => [name, []]));
   for (let turn = 0; turn < turns; ++turn) {

@@ -1,4 +1,4 @@
-// The module's entry: what NativeAddon in src/native/contract.ts lists.
+// The module's entry: exports the functions of NativeAddon in src/native/contract.ts.
 #include <napi.h>
 #include <sys/prctl.h>
 

@@ -14,9 +14,9 @@
 
 namespace pinbench::addon {
 
-// Runs `work` on a thread of its own and settles a promise with `convert(env, result)` on Node's. `work`
-// touches no JavaScript value, and is destroyed before the promise settles. Node's pool of threads will not
-// do: it has four by default, so that measurements of several devices would wait for each other.
+// Runs `work` on a new thread, then settles a promise with `convert(env, result)` on Node's thread. `work`
+// may not use JavaScript values, and is destroyed before the promise settles. Node's thread pool has only
+// four threads by default: measurements of several devices would wait for each other.
 template <class Result>
 class AsyncTask {
  public:
@@ -40,15 +40,14 @@ class AsyncTask {
   }
 
  private:
-  // If the environment ends before, nobody waits for the promise any more.
+  // If the environment has ended, nobody waits for the promise.
   static void settle(Napi::Env env, Napi::Function, AsyncTask* task) {
     if (env == nullptr) return;
     try {
       if (task->error_) std::rethrow_exception(task->error_);
       task->deferred_.Resolve(task->convert_(env, *task->result_));
     } catch (...) {
-      // Converting may fail as well: for lack of memory, or in a setter that a script put on the prototype of
-      // all objects.
+      // Converting can fail too: out of memory, or in a setter that a script added to Object.prototype.
       task->deferred_.Reject(to_js_error(env, std::current_exception()).Value());
     }
   }
@@ -71,7 +70,7 @@ class AsyncTask {
     hand_over();
   }
 
-  // Calls settle() on Node's thread, and then end(); the process does not end before that.
+  // Calls settle() on Node's thread, then end(). The process does not exit before that.
   void hand_over() {
     node_.BlockingCall(this, settle);
     node_.Release();
@@ -91,7 +90,7 @@ Napi::Promise run_async(Napi::Env env, Work work, Convert convert) {
   return AsyncTask<decltype(work())>::run(env, std::move(work), std::move(convert));
 }
 
-// The same for work whose result has fields, or is a value of JavaScript's kinds; none for work without one.
+// The same with write_value() as `convert`; the promise resolves to undefined if `work` returns nothing.
 template <class Work>
 Napi::Promise run_async(Napi::Env env, Work work) {
   using Result = decltype(work());

@@ -10,7 +10,7 @@
 namespace pinbench::addon {
 namespace {
 
-// What initialize() fills in and openSession() uses.
+// Filled by initialize(), used by openSession().
 struct OpenDriver {
   std::shared_ptr<const CudaDriver> cuda;
   std::optional<std::string> nvml_path;
@@ -33,7 +33,7 @@ DriverFacts initialize(OpenDriver& driver) {
   return facts;
 }
 
-// What a method of NVML's tells of a device; null without NVML, or if NVML does not know the device.
+// Calls a method of Nvml for a device; empty without NVML, or if NVML does not know the device.
 template <class Told>
 std::optional<Told> of_nvml_device(const OpenDriver& driver, const std::string& pci_bus_id,
                                    Told (Nvml::*read)(Nvml::Device) const) {

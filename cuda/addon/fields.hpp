@@ -1,6 +1,6 @@
-// The fields of each structure that crosses the boundary, by the names of the interface of src/native that
-// has the structure's name, or the one above its table (test/native-loading/fields.test.ts compares them).
-// values.hpp reads and writes all of them.
+// The fields of each structure that JavaScript and C++ exchange. Each table matches the interface of
+// src/native with the structure's name, or with the name in the comment above the table
+// (test/native-loading/fields.test.ts compares them). values.hpp reads and writes all fields.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace pinbench::addon {
 
-// The largest integer up to which JavaScript represents every integer exactly.
+// JavaScript's Number.MAX_SAFE_INTEGER.
 inline constexpr std::size_t kMaxSafeInteger = 9007199254740991;
-// Far beyond any machine, yet too few for reading them to run out of memory.
+// More CPUs than any machine has, and few enough to fit into memory.
 inline constexpr std::size_t kMostCpus = 8192;
-inline constexpr std::size_t kMostOrdinal = kMostCpus - 1;  // of a CPU, a node or a device
+inline constexpr std::size_t kMostOrdinal = kMostCpus - 1;  // highest number of a CPU, a node or a device
 inline constexpr std::size_t kMostFiles = 100'000'000;
 
 // A value that has a name in JavaScript.
@@ -33,10 +33,10 @@ template <class Owner, class Value>
 struct Field {
   const char* name;
   Value Owner::*member;
-  std::size_t most;  // that a number may be, or elements that an array may have
+  std::size_t most;  // largest value of a number, or size of an array
 };
 
-// By the name of one of these values.
+// A field whose JavaScript value is the name of one of these choices.
 template <class Owner, class Value>
 struct ChoiceField {
   const char* name;
@@ -44,7 +44,7 @@ struct ChoiceField {
   std::span<const Choice<Value>> choices;
 };
 
-// A structure whose own fields stand among the others.
+// A nested structure whose fields are fields of the owner's JavaScript object.
 template <class Owner, class Value>
 struct Part {
   Value Owner::*member;
@@ -128,7 +128,7 @@ inline constexpr Choice<WeightsWay> kWeightsWays[] = {{"mapped", WeightsWay::kMa
                                                       {"direct-slots", WeightsWay::kDirectSlots},
                                                       {"storage", WeightsWay::kStorage}};
 
-// What the engine is given
+// Structures passed to the engine
 
 PINBENCH_FIELDS(Placement) = std::tuple{
     field("cpus", &Placement::cpus, kMostCpus),
@@ -243,7 +243,7 @@ PINBENCH_FIELDS(LoaderOptions) = std::tuple{
     field("step", &LoaderOptions::step),
 };
 
-// What the engine returns
+// Structures returned by the engine
 
 // LinkRecord
 PINBENCH_FIELDS(LinkState) = std::tuple{

@@ -6,7 +6,7 @@
 namespace pinbench::addon {
 namespace {
 
-// Marks the objects of rendezvous; a random number.
+// Marks rendezvous objects; a random number.
 constexpr napi_type_tag kRendezvousTag = {0x35b8e1f7c02d4a96, 0x8f4d70a92be6135c};
 
 Napi::Value make_object(Napi::Env env, std::shared_ptr<Rendezvous> rendezvous) {

@@ -19,7 +19,7 @@ struct Handle {
   }
 };
 
-// Marks the objects of sessions; a random number.
+// Marks session objects; a random number.
 constexpr napi_type_tag kSessionTag = {0x9d1c6f0e54a84b37, 0xb2e0a7c3915df846};
 
 HostMemoryKind read_arena_kind(const Napi::Value& value) {
@@ -111,7 +111,7 @@ Napi::Value start_load(Handle& handle, const Napi::CallbackInfo& info) {
 
 Napi::Value obtain_pool(Handle& handle, const Napi::CallbackInfo& info) {
   const auto session = handle.get();
-  // The callback that settles the promise must not keep the session alive, which may be closed before.
+  // The callback that settles the promise must not keep the session alive: close() may come first.
   const std::weak_ptr<Session> owner = session;
   return run_async(
       info.Env(),
@@ -132,8 +132,8 @@ Napi::Value abort_session(Handle& handle, const Napi::CallbackInfo& info) {
   return info.Env().Undefined();
 }
 
-// Freeing gigabytes of pinned memory takes long, so it too is done off Node's thread. A call that still runs
-// keeps the session alive until the call ends; loads end at once, and pools are given back.
+// Frees memory on another thread, because freeing gigabytes of pinned memory takes long. A running call keeps
+// the session alive until it ends. Loads end at once, and pools are freed.
 Napi::Value close(Handle& handle, const Napi::CallbackInfo& info) {
   auto session = std::make_shared<std::shared_ptr<Session>>(std::exchange(handle.session, nullptr));
   return run_async(info.Env(), [session] {

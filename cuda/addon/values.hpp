@@ -25,9 +25,9 @@ Napi::Error to_js_error(Napi::Env env, const std::exception_ptr& error);
 [[noreturn]] void reject(Napi::Env env, const std::string& field, const char* expected);
 [[noreturn]] void reject_range(Napi::Env env, const std::string& field, const std::string& expected);
 std::size_t read_size(const Napi::Value& value, const char* name, std::size_t most = kMaxSafeInteger);
-// Not negative.
+// Throws if the number is negative or not finite.
 double read_number(const Napi::Value& value, const char* name);
-// Of a path with a NUL, the C library would use only the part before it, so it is refused.
+// Throws if the text contains a NUL, because the C library would cut a path there.
 std::string read_string(const Napi::Value& value, const char* name);
 Napi::Object read_object(const Napi::Value& value, const char* name);
 
@@ -52,7 +52,7 @@ Value read_choice(const Napi::Value& value, const char* name, std::span<const Ch
 template <class T>
 void read_fields(const Napi::Object& object, T& read);
 
-// `most` as in Field. An optional value is empty for null and undefined.
+// `most`: see Field. null and undefined become an empty optional.
 template <class T>
 T read_value(const Napi::Value& value, const char* name, std::size_t most = kMaxSafeInteger) {
   if constexpr (is_optional<T>) {
@@ -65,14 +65,14 @@ T read_value(const Napi::Value& value, const char* name, std::size_t most = kMax
     if (length > most) reject_range(value.Env(), name, "have at most " + std::to_string(most) + " elements");
     T elements;
     for (std::uint32_t i = 0; i < length; ++i) {
-      const Napi::HandleScope scope(value.Env());  // there may be millions
+      const Napi::HandleScope scope(value.Env());  // arrays may have millions of elements
       elements.push_back(read_value<typename T::value_type>(array.Get(i), name));
     }
     return elements;
   } else if constexpr (std::is_same_v<T, bool>) {
     if (!value.IsBoolean()) reject(value.Env(), name, "a boolean");
     return value.As<Napi::Boolean>().Value();
-  } else if constexpr (std::is_same_v<T, int>) {  // of a device, a CPU or a node
+  } else if constexpr (std::is_same_v<T, int>) {  // the number of a device, a CPU or a node
     return static_cast<int>(read_size(value, name, kMostOrdinal));
   } else if constexpr (std::is_integral_v<T>) {
     return read_size(value, name, most);
@@ -117,7 +117,7 @@ struct Nothing {};
 template <class T, class Table>
 void write_fields(Napi::Object object, const T& value, const Table& table);
 
-// An empty optional value is null; numbers of the engine that are many are a Float64Array.
+// An empty optional becomes null, a vector of doubles a Float64Array.
 template <class T>
 Napi::Value write_value(Napi::Env env, const T& value) {
   if constexpr (is_optional<T>) {
@@ -130,7 +130,7 @@ Napi::Value write_value(Napi::Env env, const T& value) {
     auto array = Napi::Array::New(env);
     for (const auto& each : value) array.Set(array.Length(), write_value(env, each));
     return array;
-  } else if constexpr (std::is_same_v<T, std::map<int, std::size_t>>) {  // pages of nodes
+  } else if constexpr (std::is_same_v<T, std::map<int, std::size_t>>) {  // pages by NUMA node
     auto array = Napi::Array::New(env);
     for (const auto& [node, pages] : value) {
       auto entry = Napi::Object::New(env);
@@ -176,8 +176,7 @@ void write_fields(Napi::Object object, const T& value, const Table& table) {
   std::apply([&](const auto&... each) { (write_field(object, each, value), ...); }, table);
 }
 
-// Gives the object a method: `method` of a call's Napi::CallbackInfo. Whatever it throws is a JavaScript
-// error.
+// Adds a method that calls method(Napi::CallbackInfo). C++ exceptions become JavaScript errors.
 template <class Method>
 void set_method(Napi::Object object, const char* name, Method method) {
   const auto call = [method](const Napi::CallbackInfo& info) -> Napi::Value {

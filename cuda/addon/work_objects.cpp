@@ -1,4 +1,4 @@
-// Objects of what a session starts: loads, pools and loaders.
+// JavaScript objects for loads, pools and loaders, which a session starts.
 #include <algorithm>
 #include <utility>
 
@@ -36,7 +36,7 @@ Napi::Object make_load_object(Napi::Env env, std::shared_ptr<Load> load) {
 
 Napi::Object make_pool_object(Napi::Env env, std::weak_ptr<Session> owner, std::shared_ptr<Pool> pool) {
   auto object = write_value(env, pool->report()).As<Napi::Object>();
-  // Where the session is gone, the pool has been given back.
+  // If the session has ended, the pool has been freed.
   set_method(object, "copy", [owner, pool](const Napi::CallbackInfo& info) {
     const bool to_device = read_choice<bool>(info[0], "direction", kPoolDirections);
     const auto size_bytes = read_size(info[1], "sizeBytes");

@@ -34,7 +34,7 @@ class CallLoad : public LoadWorker {
   std::chrono::steady_clock::time_point next_ = std::chrono::steady_clock::now();
 };
 
-// What a call writes to, obtained before anything is pinned at the same time.
+// Memory that the calls write to, allocated before another thread starts pinning.
 struct Target {
   explicit Target(const CudaDriver& cuda)
       : device(allocate_device_memory(cuda, kCallBytes)), stream(create_stream(cuda)) {}

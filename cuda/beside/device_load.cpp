@@ -12,17 +12,16 @@
 namespace pinbench {
 namespace {
 
-// Long compared with the few microseconds between two launches, short for a kernel of another stream that
-// waits for the multiprocessors.
+// Duration of a launch: long compared with the few microseconds between launches, yet short for a kernel of
+// another stream that waits for multiprocessors.
 constexpr double kLaunchNs = 500'000;
 constexpr double kShortestLaunchNs = 0.8 * kLaunchNs;
 constexpr double kLongestLaunchNs = 1.25 * kLaunchNs;
-// From a kernel of no length to one that is long enough takes a few trials. On a machine so disturbed that no
-// trial fits, the last one is used.
+// Calibration takes a few trials. If the machine is so busy that no trial fits, the last one is used.
 constexpr int kMostTrials = 20;
 constexpr double kLargestScaling = 16;
 
-// Two milliseconds of work: the thread that launches may be late by that much.
+// 2 ms of queued work keep the device busy if the launching thread is late.
 constexpr std::size_t kLaunchesQueued = 4;
 
 std::uint64_t scaled(std::uint64_t amount, double factor) {
@@ -30,8 +29,8 @@ std::uint64_t scaled(std::uint64_t amount, double factor) {
   return static_cast<std::uint64_t>(std::max(product, 1LL));
 }
 
-// What a load launches, with the memory that it needs: launch() enqueues the amount of work that the calls of
-// scale() resulted in, which multiplies the duration of later launches as nearly as the kernel allows.
+// The kernels of loads, each with its memory. launch() enqueues one launch; scale() multiplies the duration
+// of later launches, as nearly as the kernel allows.
 
 class ComputeKernel {
  public:
@@ -47,7 +46,7 @@ class ComputeKernel {
 
   const Kernels& kernels_;
   const DeviceMemory sink_;
-  std::uint64_t turns_ = 16;  // a few microseconds
+  std::uint64_t turns_ = 16;  // first trial: a few microseconds
 };
 
 // Each launch copies the next part of a buffer, or the whole buffer several times over.
@@ -59,7 +58,7 @@ class MemoryKernel {
         source_(allocate_device_memory(cuda, buffer_bytes)),
         destination_(allocate_device_memory(cuda, buffer_bytes)) {}
 
-  // Fills the source with bytes that differ, as those of programs do.
+  // Fills the source with varied bytes, like real data.
   void fill(cu::Stream stream) const {
     constexpr std::uint64_t kPatternBase = 1;
     kernels_.fill_pattern(stream, source_.get(), buffer_bytes_, kPatternBase);
@@ -90,8 +89,8 @@ class MemoryKernel {
   std::uint64_t begin_bytes_ = 0;
 };
 
-// Both buffers together are eight times the size of the device's last cache: when a part is copied again,
-// nothing of it is left there.
+// Both buffers together are eight times the device's last-level cache, so that no part is still cached when
+// it is copied again.
 std::size_t memory_load_buffer_bytes(const DeviceContext& context) {
   constexpr std::size_t kLeastBytes = std::size_t{32} << 20;
   int l2_cache_bytes = 0;
@@ -107,14 +106,14 @@ class DeviceLoad : public LoadWorker {
  public:
   DeviceLoad(const CudaDriver& cuda, Stream stream, std::unique_ptr<Kernel> kernel)
       : cuda_(cuda), kernel_(std::move(kernel)), stream_(std::move(stream)) {
-    // The thread sleeps until a launch is complete: one that spins would load the host as well.
+    // The thread sleeps until a launch is complete; spinning would load the host too.
     for (auto& event : done_) event = create_event(cuda_, cu::kEventDisableTiming | cu::kEventBlockingSync);
   }
 
   // Waits before the kernel's memory is freed. A failure here only repeats one that was reported before.
   ~DeviceLoad() override { cuda_.streamSynchronize(stream_.get()); }
 
-  // Finds out how much work lasts for the intended time.
+  // Finds the amount of work that takes about kLaunchNs.
   void calibrate(const AbortFlag& abort) {
     for (int trial = 0; trial < kMostTrials; ++trial) {
       abort.throw_if_set();

@@ -8,7 +8,7 @@
 namespace pinbench {
 namespace {
 
-// Throws INVALID_REQUEST for options from which no load can be made.
+// Throws INVALID_REQUEST for impossible options.
 void validate(const LoadOptions& options) {
   if (options.kind != LoadKind::kHost) return;
   if (options.host_threads == 0 || options.host_threads > kMostThreads)
@@ -27,7 +27,7 @@ Load::Load(DeviceContext& context, const Kernels* kernels, const LoadOptions& op
   if (needs_kernels && kernels_ == nullptr)
     throw Error("NO_KERNELS", "the device is kept busy by a kernel, and none is loaded");
   const std::size_t count = options_.kind == LoadKind::kHost ? options_.host_threads : 1;
-  threads_.reserve(count);  // so that a later failure always has a thread to report it
+  threads_.reserve(count);  // so that emplace_back() below fails only if a thread cannot start
   try {
     while (threads_.size() < count) threads_.emplace_back([this] { run_thread(); });
   } catch (const std::system_error& error) {
@@ -73,7 +73,7 @@ std::unique_ptr<LoadWorker> Load::make_worker() {
   }
 }
 
-// No thread works before all can: each share is one of the whole load.
+// Threads wait until all are ready, so that the load is complete from its start.
 void Load::run_thread() {
   try {
     context_.enter();
@@ -94,7 +94,7 @@ void Load::run_thread() {
   }
 }
 
-// The first failure is kept. An abort is no failure: what was completed until then is still valid.
+// Keeps the first failure. An abort is not a failure: work completed before it is valid.
 void Load::fail(std::exception_ptr failure) {
   {
     const std::lock_guard lock(mutex_);

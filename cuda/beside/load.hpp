@@ -16,7 +16,7 @@ namespace pinbench {
 
 enum class LoadKind { kCompute, kMemory, kHost, kLaunch, kSmallCopy };
 
-// The sizes are used only by loads of the host.
+// Only host loads use the sizes.
 struct LoadOptions {
   LoadKind kind = LoadKind::kCompute;
   std::size_t host_threads = 0;
@@ -36,7 +36,7 @@ class LoadWorker;
 // Calls may come from any thread.
 class Load {
  public:
-  // Returns when all threads are at work. Throws INVALID_REQUEST, NO_KERNELS, OUT_OF_HOST_MEMORY,
+  // Returns when all threads are working. Throws INVALID_REQUEST, NO_KERNELS, OUT_OF_HOST_MEMORY,
   // TOO_MANY_THREADS, ABORTED or the driver's error. `kernels` may be null. Times of completions count from
   // `zero_ns` of the steady clock.
   Load(DeviceContext& context, const Kernels* kernels, const LoadOptions& options, double zero_ns);
@@ -44,8 +44,8 @@ class Load {
   Load(const Load&) = delete;
   Load& operator=(const Load&) = delete;
 
-  // What was completed since the last call. Throws a thread's failure even if work was completed before it:
-  // the caller needs to know whether the load ran all the time.
+  // Returns the completions since the last call. Throws a thread's failure even if work was completed before
+  // it: the caller must know whether the load ran all the time.
   LoadCompletions completions() {
     const std::lock_guard lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
@@ -57,7 +57,7 @@ class Load {
     const std::lock_guard lock(mutex_);
     if (failure_) std::rethrow_exception(failure_);
   }
-  // The same, but reports no failure.
+  // Like stop(), but reports no failure.
   void end() noexcept;
   bool has_ended() {
     const std::lock_guard lock(joining_);
@@ -78,7 +78,7 @@ class Load {
     return stopping_ || context_.abort().is_set();
   }
 
-  DeviceContext& context_;  // until the threads have been joined
+  DeviceContext& context_;  // used until the threads are joined
   const Kernels* kernels_;
   const LoadOptions options_;
   const double zero_ns_;

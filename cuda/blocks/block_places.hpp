@@ -8,18 +8,18 @@
 
 namespace pinbench {
 
-// Where the blocks of one worker's copies lie: each buffer of its rotation is divided into places, and the
-// places of the whole rotation are shuffled, those of host and device by themselves. Copy i has the i-th run
-// of places of both sides, so that no two copies of one turn of the rotation share a place.
+// Positions of the blocks of one worker's copies. Each buffer of its rotation is divided into slots, and the
+// slots of the whole rotation are shuffled, separately for host and device. Copy i uses the i-th run of slots
+// on both sides, so that no two copies of a rotation share a slot.
 class BlockPlaces {
  public:
-  // `geometry` outlives it. `size_bytes` is a multiple of `block_bytes`.
+  // `geometry` must outlive it. `size_bytes` is a multiple of `block_bytes`.
   BlockPlaces(const ArenaGeometry& geometry, std::size_t size_bytes, std::size_t block_bytes,
               std::size_t buffers, std::uint64_t seed, std::size_t worker);
 
   std::size_t blocks_per_copy() const { return blocks_per_copy_; }
 
-  // The ends of one block of the copy that is at `index` of the rotation.
+  // Positions of a block, for the copy at `index` of the rotation.
   BufferPosition host(std::size_t index, std::size_t block) const {
     return position(host_[index * blocks_per_copy_ + block]);
   }

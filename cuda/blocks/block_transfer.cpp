@@ -16,7 +16,7 @@ std::byte* host_address(cu::DevicePtr address) {
   return reinterpret_cast<std::byte*>(static_cast<std::uintptr_t>(address));
 }
 
-// What a program does that knows nothing better: a copy for each block.
+// One driver call for each block, as simple programs do.
 class LoopTransfer : public Transfer {
  public:
   LoopTransfer(std::unique_ptr<Transfer> one, std::size_t count) : one_(std::move(one)), count_(count) {}
@@ -37,9 +37,8 @@ class LoopTransfer : public Transfer {
   const std::size_t count_;
 };
 
-// Pinned memory is read in stream order, as programs ask for that have just computed what they copy; memory
-// from malloc() whenever the driver likes, which is what the order "any" is for: nothing in the stream writes
-// to it.
+// Pinned sources are read in stream order, which programs need if they have just computed the data. Pageable
+// sources may be read at any time, because nothing in the stream writes to them.
 cu::CopyAttributes batch_attributes(bool reads_pageable) {
   return {.source_access_order = reads_pageable ? cu::kSourceAccessOrderAny : cu::kSourceAccessOrderStream,
           .source_hint = {},
@@ -47,7 +46,7 @@ cu::CopyAttributes batch_attributes(bool reads_pageable) {
           .flags = 0};
 }
 
-// All blocks in one call of the driver.
+// One driver call for all blocks.
 class BatchTransfer : public Transfer {
  public:
   BatchTransfer(const CudaDriver& cuda, cu::Stream stream, Direction direction, CopyMemory memory,
@@ -77,9 +76,9 @@ class BatchTransfer : public Transfer {
   cu::CopyAttributes attributes_;
 };
 
-// The list goes to the device before each copy, as it does in a program that does not know it long before: on
-// a stream of its own, so that it is there when the kernel of the copy before has ended. There are two
-// tables, each of which waits for the kernel that used it last.
+// The list of blocks is uploaded before each copy, as in a program that learns it late. It has its own
+// stream, so that it arrives while the previous copy's kernel runs. Two tables alternate; each waits for the
+// kernel that used it last.
 class KernelBlockTransfer : public Transfer {
  public:
   KernelBlockTransfer(const CudaDriver& cuda, const Lane& lane, const BlockCopy& blocks, std::size_t count,
@@ -93,7 +92,7 @@ class KernelBlockTransfer : public Transfer {
         sent_{create_event(cuda, cu::kEventDisableTiming), create_event(cuda, cu::kEventDisableTiming)},
         used_{create_event(cuda, cu::kEventDisableTiming), create_event(cuda, cu::kEventDisableTiming)} {}
 
-  // No list is under way when its memory goes, also after a failure, which is reported already.
+  // Waits for uploads before their memory is freed. Failures were reported before.
   ~KernelBlockTransfer() override { cuda_.streamSynchronize(lists_.get()); }
 
   void issue(const BufferPair& buffer) override {
@@ -123,15 +122,15 @@ class KernelBlockTransfer : public Transfer {
   std::size_t issued_ = 0;
 };
 
-// The blocks that one slot takes of a copy.
+// The blocks of a copy that go through one slot.
 struct SlotPart {
   std::size_t slot;
   std::size_t first;
   std::size_t count;
 };
 
-// What both directions of gather share: slots of host memory with as much memory of the device for each. A
-// list names the places in the latter, and so has the slots that its blocks go through.
+// Common to both directions of gather. Each host slot has device scratch memory of the same size. A list has
+// addresses in that scratch memory, so it also fixes the slot of each block.
 class GatherTransfer : public Transfer {
  public:
   GatherTransfer(const CudaDriver& cuda, const Lane& lane, std::size_t block_bytes, std::size_t count,

@@ -1,5 +1,5 @@
-// Finds wrong copies in blocks. The blocks of host memory are filled, poisoned and compared one by one, for
-// they are few of many places; of device memory, which is fast, all of a rotation is, but for comparing.
+// Finds wrong copies of blocks. In host memory, only the copied blocks are filled, poisoned and compared. In
+// device memory, which is fast, the whole rotation is filled and poisoned.
 #include "checks/cell_data.hpp"
 #include "memory/pattern.hpp"
 #include "timing/block_rotation.hpp"
@@ -10,13 +10,12 @@ namespace {
 constexpr auto kUpload = Direction::kHostToDevice;
 constexpr auto kDownload = Direction::kDeviceToHost;
 
-// Blocks of this many copies of one direction, each once: there may be millions, so that lists of them are
-// made at full length.
+// Number of blocks in this many copies of one direction. There may be millions, so lists reserve it.
 std::size_t count_blocks(const MeasureRequest& request, std::size_t copies) {
   return request.workers * copies * (request.size_bytes / request.blocks->bytes);
 }
 
-// Calls act(worker, host position, device position) for every one of them.
+// Calls act(worker, host position, device position) for every block.
 template <class Act>
 void for_each_block(const MeasureRequest& request, const std::vector<BlockPlaces>& places,
                     Direction direction, std::size_t copies, const Act& act) {
@@ -40,7 +39,7 @@ std::uint64_t base_at(std::uint64_t seed, std::size_t worker, const BufferPositi
 
 enum class Content { kOfOwnPlace, kOfSource };
 
-// The blocks of host memory of this many copies, each with what it should hold.
+// Host blocks of this many copies, each with its expected pattern.
 std::vector<HostStretch> host_blocks(const MeasureRequest& request, const std::vector<BlockPlaces>& places,
                                      Direction direction, std::size_t copies, const HostArena& arena,
                                      std::uint64_t seed, Content content) {
@@ -121,7 +120,7 @@ class BlockData : public CellData {
   }
 
  private:
-  // All places of the device's side of one direction.
+  // Device memory of one direction's whole rotation.
   std::vector<DeviceStretch> device_rotation(const MeasureRequest& request, Direction direction,
                                              std::uint64_t seed) const {
     auto whole = request;

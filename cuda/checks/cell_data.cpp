@@ -3,13 +3,13 @@
 namespace pinbench {
 namespace {
 
-// Of copies whose sources and destinations are ranges of arenas.
+// For copies between ranges of arenas.
 class ArenaData : public CellData {
  public:
   using CellData::CellData;
 
   void fill_sources(const MeasureRequest& request, std::uint64_t generation) override {
-    // The stores of write-combined memory pass the caches by in any case, and are best streamed.
+    // Stores to write-combined memory bypass the caches anyway, and are fastest when streamed.
     const bool keep_warm = request.warm && !is_write_combined(request);
     const auto seed = generation_seed(memory_.seed, generation);
     memory_.for_each_source(request, [&](const auto& arena, const std::vector<Range>& ranges) {
@@ -84,7 +84,7 @@ void CellData::poison_slots(std::size_t workers) {
     const std::size_t scratch_bytes = ring.slots.size() * blocks.scratch_slot_bytes;
     if (blocks.scratch) memory_.checker->poison({{worker, 0, blocks.scratch.get(), scratch_bytes, 0}});
   }
-  memory_.checker->poison(slots, true);  // copied to again and again, they are in the caches
+  memory_.checker->poison(slots, true);  // true: slots are reused, so they stay cached
 }
 
 std::unique_ptr<CellData> make_cell_data(const MeasureRequest& request, const CellMemory& memory) {
@@ -100,8 +100,8 @@ MeasureRequest part_of(const MeasureRequest& request, std::size_t sample) {
   return part;
 }
 
-// A copy is proven where no other one of the same comparison went: of two, the later hides what the earlier
-// did, and where the later was not made, the earlier one's bytes are found.
+// A copy is proven if no other copy of the same comparison had its destination: a later copy overwrites an
+// earlier one, and if the later one was dropped, the earlier one's bytes are still there.
 void count_copies(const MeasureRequest& request, Lanes& lanes, MeasureResult& result) {
   result.copies = request.threads() * request.total_copies();
   if (request.verify == Verify::kNone) return;

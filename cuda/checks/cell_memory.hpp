@@ -1,4 +1,4 @@
-// The memory that one measurement copies between, and which parts of it.
+// The memory that a measurement copies between, and the ranges that it uses.
 #pragma once
 
 #include "checks/checker.hpp"
@@ -24,7 +24,7 @@ inline bool is_between_device_memories(Direction direction) {
   return direction == Direction::kDeviceToDevice || direction == Direction::kPeerToPeer;
 }
 
-// Whether the sources are the staging slots, which are filled for it, and the buffers get their bytes.
+// Whether copies go from staging slots, which are filled for them, to buffers.
 inline bool copies_out_of_slots(const MeasureRequest& request) {
   return request.memory == CopyMemory::kHost && request.direction == Direction::kDeviceToHost;
 }
@@ -35,15 +35,15 @@ inline bool changes_buffers(const MeasureRequest& request) {
 }
 
 struct CellMemory {
-  const HostArena* host = nullptr;           // not within the device
-  const DeviceArena* device = nullptr;       // not where the host copies by itself
-  const DeviceArena* destination = nullptr;  // within the device and between two alone
+  const HostArena* host = nullptr;           // null for copies within a device
+  const DeviceArena* device = nullptr;       // null for host cells
+  const DeviceArena* destination = nullptr;  // only for copies within a device or between two
   Checker* checker = nullptr;                // of the session that owns the destination
-  Checker* source_checker = nullptr;         // of the one that owns the source
+  Checker* source_checker = nullptr;         // of the session that owns the source
   Lanes* lanes = nullptr;
   std::uint64_t seed = 0;  // of the pattern
 
-  // All arenas of a cell have the same places for its buffers.
+  // All arenas of a cell have its buffers at the same positions.
   const ArenaGeometry& geometry() const { return device != nullptr ? device->geometry() : host->geometry(); }
 
   // Calls act(arena, ranges) for each arena that is copied from.

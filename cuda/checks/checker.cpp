@@ -10,7 +10,7 @@ constexpr std::size_t kHostPieceBytes = std::size_t{4} << 20;
 constexpr std::size_t kScratchBytes = std::size_t{32} << 20;
 constexpr kernels::VerifyResult kNotTold{~0ull / 8, 0};
 constexpr kernels::VerifyResult kNothingWrong{0, ~0ull};
-constexpr std::size_t kScratchPieceBytes = std::size_t{1} << 20;  // what one thread fills or compares of it
+constexpr std::size_t kScratchPieceBytes = std::size_t{1} << 20;  // filled or compared by one thread
 
 template <class Stretch>
 std::vector<Mismatch> mismatches_of(const std::vector<Stretch>& stretches,
@@ -25,7 +25,7 @@ std::vector<Mismatch> mismatches_of(const std::vector<Stretch>& stretches,
   return mismatches;
 }
 
-// Adds a part's result to that of the stretch it belongs to.
+// Adds a part's result to its stretch's result.
 void merge(kernels::VerifyResult& total, const kernels::VerifyResult& part, std::size_t part_offset_bytes) {
   if (part.mismatchedWords == 0) return;
   total.mismatchedWords += part.mismatchedWords;
@@ -40,7 +40,7 @@ std::uint64_t base_of(const Range& range, std::uint64_t seed) {
   return pattern_at(pattern_base(seed, range.worker, range.chunk), range.offset);
 }
 
-// Calls act(part, its offset) for parts of the memory on several threads.
+// Splits memory into parts, and calls act(part, its offset) on several threads.
 template <class Act>
 void for_each_part(DeviceContext& context, std::span<std::byte> memory, const Act& act) {
   context.for_each_piece((memory.size() + kScratchPieceBytes - 1) / kScratchPieceBytes, [&](std::size_t i) {

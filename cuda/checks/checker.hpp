@@ -35,32 +35,30 @@ inline std::size_t size_of(const DeviceStretch& stretch) {
   return stretch.size_bytes;
 }
 
-// Ranges of an arena, each with the pattern of its own place; those of the host in pieces for threads to
-// share.
+// Ranges of an arena with their patterns; host ranges are split into pieces for threads to share.
 std::vector<HostStretch> stretches_of(const HostArena& arena, const std::vector<Range>& ranges,
                                       std::uint64_t seed);
 std::vector<DeviceStretch> stretches_of(const DeviceArena& arena, const std::vector<Range>& ranges,
                                         std::uint64_t seed);
 
 // Fills memory with the pattern, poisons destinations before copies, and compares them whole afterwards.
-// Device memory is compared by a kernel where there are kernels, else by reading it back into pinned memory.
-// Destroyed on a device thread.
+// Device memory is compared by a kernel; without kernels, it is read back into pinned memory. Destroyed on a
+// device thread.
 class Checker {
  public:
   // `kernels` may be null.
   Checker(DeviceContext& context, const Kernels* kernels);
 
-  // `keep_warm` leaves host memory in the caches instead of passing them by.
+  // `keep_warm` leaves host memory in the caches; otherwise stores bypass them.
   void fill(const std::vector<HostStretch>& stretches, bool keep_warm = false);
   void fill(const std::vector<DeviceStretch>& stretches, bool keep_warm = false);
   void poison(const std::vector<HostStretch>& stretches, bool keep_warm);
   void poison(const std::vector<DeviceStretch>& stretches, bool keep_warm = false);
 
-  // The CPU reads write-combined memory at a crawl, so the copy engine carries it to the device to be
-  // compared.
+  // CPU reads of write-combined memory are very slow, so it is copied to the device and compared there.
   std::vector<Mismatch> verify(const std::vector<HostStretch>& stretches, bool is_write_combined = false);
   std::vector<Mismatch> verify(const std::vector<DeviceStretch>& stretches, bool is_write_combined = false);
-  // Stretches of the same size, a multiple of 16: there may be millions.
+  // All blocks have the same size, a multiple of 16 bytes. There may be millions.
   std::vector<Mismatch> verify_blocks(const std::vector<DeviceStretch>& blocks);
 
  private:
@@ -71,8 +69,8 @@ class Checker {
   Results results_by_kernel(const std::vector<DeviceStretch>& stretches);
   Results results_of_blocks_by_kernel(const std::vector<DeviceStretch>& blocks);
   Results results_by_reading_back(const std::vector<DeviceStretch>& stretches);
-  // Has the device write results, which are wrong until it says otherwise: the copy that brings its word can
-  // be lost like any other.
+  // Launches a comparison and fetches its results. They are preset to wrong, because the copy that fetches
+  // them can be lost too.
   template <class Launch>
   void take_results(std::span<kernels::VerifyResult> results, cu::DevicePtr device_results,
                     const Launch& launch);
@@ -83,9 +81,9 @@ class Checker {
   DeviceContext& context_;
   const Kernels* kernels_;
   Stream stream_;
-  DeviceMemory device_results_;            // where there are kernels
-  DeviceMemory device_scratch_;            // made when first needed
-  std::optional<HostBlock> host_scratch_;  // likewise; pinned
+  DeviceMemory device_results_;            // empty without kernels
+  DeviceMemory device_scratch_;            // allocated on first use
+  std::optional<HostBlock> host_scratch_;  // the same; pinned
 };
 
 }  // namespace pinbench

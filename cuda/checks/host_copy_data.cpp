@@ -6,19 +6,18 @@
 namespace pinbench {
 namespace {
 
-// Another seed than that of the arenas: no slot's pattern is that of a buffer.
+// Another seed than the arenas': no slot has the pattern of a buffer.
 std::uint64_t slot_base(std::uint64_t seed, std::size_t worker, std::size_t slot) {
   return pattern_base(~seed, worker, slot);
 }
 
-// A worker's copies, cut into the pieces that go through its ring one after the other: what HostTransfer in
-// staging.cpp does.
+// The pieces in which HostTransfer (staging.cpp) moves a worker's copies through its ring.
 class Pieces {
  public:
   struct Piece {
     std::size_t slot;
     BufferPosition buffer;
-    std::size_t done;  // bytes of the buffer before this piece
+    std::size_t done;  // bytes of the buffer that earlier pieces moved
     std::size_t bytes;
   };
 
@@ -73,7 +72,7 @@ std::vector<HostStretch> host_copy_results(const MeasureRequest& request, const 
   for (std::size_t worker = 0; worker < request.workers; ++worker) {
     const auto& ring = lanes[worker].ring;
     const Pieces pieces(request, arena.geometry(), ring);
-    // What was written before these was written over: slots go round, and so do buffers.
+    // Only the last pieces: earlier ones were overwritten, because slots and buffers are reused in turn.
     const std::size_t last = to_slots ? ring.host_slots.size() : last_copies * pieces.per_copy();
     for (std::size_t i = pieces.count() - std::min(last, pieces.count()); i < pieces.count(); ++i) {
       const auto [slot, buffer, done, bytes] = pieces[i];
@@ -99,7 +98,7 @@ class HostCopyData : public CellData {
  public:
   using CellData::CellData;
 
-  // Out of the slots, these are filled anew for each visit.
+  // Copies from slots need the slots filled for each measurement.
   void fill_sources(const MeasureRequest& request, std::uint64_t generation) override {
     const auto seed = generation_seed(memory_.seed, generation);
     if (copies_out_of_slots(request))

@@ -6,7 +6,7 @@
 
 namespace pinbench {
 
-// Set by any thread to end what runs; looked at between driver calls.
+// Any thread sets it to stop a session's work, which checks it between driver calls.
 class AbortFlag {
  public:
   void set() { flag_.store(true, std::memory_order_relaxed); }

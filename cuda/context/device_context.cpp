@@ -27,7 +27,7 @@ bool allows_one_memory_node(std::string_view status) {
   while (!status.empty()) {
     const auto line = take_line(status);
     if (!line.starts_with(kNodes)) continue;
-    // One number, where several nodes are a list such as "0-1,4".
+    // A single number is one node; several nodes are a list such as "0-1,4".
     const auto nodes = line.find_first_not_of(" \t", kNodes.size());
     return nodes != line.npos && line.find_first_not_of("0123456789", nodes) == line.npos;
   }
@@ -42,8 +42,8 @@ DeviceContext::DeviceContext(std::shared_ptr<const CudaDriver> driver, int ordin
   int maps_host_memory = 0;
   driver_->check(driver_->deviceGetAttribute(&maps_host_memory, cu::kAttributeCanMapHostMemory, device_));
   maps_host_memory_ = maps_host_memory != 0;
-  // Spinning waits: a blocking wait adds tens of microseconds of wake-up to every sample. A context that some
-  // library of this process made active before keeps its own flags.
+  // Threads spin while they wait: waking up adds tens of microseconds to every sample. If another library has
+  // made the context active before, it keeps its flags.
   const auto flagged = driver_->primaryContextSetFlags(device_, cu::kContextScheduleSpin);
   if (flagged.result != cu::kErrorPrimaryContextActive) driver_->check(flagged);
   const auto begin_ns = now_ns();
@@ -72,7 +72,7 @@ void DeviceContext::free_on_device_thread(const std::function<void()>& free,
     device_thread_.run(
         1, [&free](std::size_t) { free(); }, meanwhile);
   } catch (...) {
-    // There is nobody left to tell.
+    // Nobody is left to report it to.
   }
 }
 

@@ -13,20 +13,20 @@
 
 namespace pinbench {
 
-// Where a session's threads run and where their memory comes from. A request that the system refuses is an
-// Error PLACEMENT_REFUSED: figures must not claim a placement that does not hold.
+// Where a session's threads run and where their memory comes from. Throws PLACEMENT_REFUSED if the system
+// refuses it: results must not claim a placement that does not hold.
 struct Placement {
   std::vector<int> cpus;         // empty: no restriction
-  std::size_t threads = 1;       // that share out touching, filling and comparing memory
+  std::size_t threads = 1;       // number of threads that touch, fill and compare memory
   std::optional<int> numa_node;  // empty: the system's policy
 };
 
-// Whether a process has memory of one node alone, by what Linux tells in its /proc/PID/status; false where
-// that says nothing of nodes.
+// Whether a process may use memory of only one NUMA node. `status` is the text of /proc/PID/status; false if
+// it lists no nodes.
 bool allows_one_memory_node(std::string_view status);
 
-// One device's primary context and the threads in which it is current. Everything of a session that calls the
-// driver does so on these threads, so that neither Node's threads nor their affinity are touched.
+// One device's primary context and the threads in which it is current. A session calls the driver only on
+// these threads, so that Node's threads and their affinity do not change.
 class DeviceContext {
  public:
   DeviceContext(std::shared_ptr<const CudaDriver> driver, int ordinal, Placement placement);
@@ -36,33 +36,32 @@ class DeviceContext {
   const CudaDriver& cuda() const { return *driver_; }
   cu::Device device() const { return device_; }
   cu::Context handle() const { return context_; }
-  // Who uses handle() beyond the life of this object holds this: the driver ends the context with its last
+  // Hold this to use handle() after this object is destroyed: the driver ends the context with its last
   // owner.
   const std::shared_ptr<const PrimaryContext>& retained() const { return retained_; }
   // Whether pinned host memory has an address on the device, too.
   bool maps_host_memory() const { return maps_host_memory_; }
   double creation_ns() const { return creation_ns_; }
-  // Whether memory comes from the same node whichever of the threads touches it first: one node is preferred,
-  // or the system gives this process memory of no other.
+  // Whether memory comes from the same node, whichever thread touches it first: one node is preferred, or the
+  // process may use only one.
   bool has_one_memory_node() const { return has_one_memory_node_; }
   Team& team() { return team_; }
   AbortFlag& abort() { return abort_; }
   const AbortFlag& abort() const { return abort_; }
 
-  // Places the calling thread, one that was started for this, and makes the context current in it.
+  // Applies the placement to the calling thread, and makes the context current in it.
   void enter() const;
 
-  // Runs on a thread of its own that is no worker, and waits: memory can be pinned while workers touch
-  // theirs.
+  // Runs `job` on a separate thread and waits for it: memory can be pinned while workers touch theirs.
   void on_device_thread(const std::function<void()>& job);
 
-  // Runs on the device's thread what only frees, and never throws; `meanwhile`, if there is one, runs on the
-  // calling thread. Where the context is lost or there is no thread for it, freeing is left to the driver,
-  // which does so when the process ends.
+  // Runs `free` on the device's thread, and meanwhile `meanwhile`, if given, on the calling thread. Never
+  // throws. If the context is lost or the thread cannot start, the driver frees everything when the process
+  // ends.
   void free_on_device_thread(const std::function<void()>& free,
                              const std::function<void()>& meanwhile = nullptr) noexcept;
 
-  // Calls job(0) … job(count - 1) in no order on the placement's number of threads; ends early on abort.
+  // Calls job(0) … job(count - 1) in any order on the placement's threads; ends early on abort.
   void for_each_piece(std::size_t count, const std::function<void(std::size_t)>& job);
 
  private:
@@ -75,7 +74,7 @@ class DeviceContext {
   std::shared_ptr<const PrimaryContext> retained_;
   double creation_ns_ = 0;
   AbortFlag abort_;
-  // Last, so that they end first: no thread may hold the context when it goes.
+  // Last members, so that their threads end before the context is released.
   Team team_{[this] { enter(); }};
   Team device_thread_{[this] { enter(); }};
 };

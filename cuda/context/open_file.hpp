@@ -38,7 +38,7 @@ class Descriptor {
 // A regular file that is open for reading. Its functions throw FILE_UNREADABLE.
 class ReadableFile {
  public:
-  // Also throws TOO_MANY_FILES. Does not block: what looked like a file may be a pipe by now.
+  // Also throws TOO_MANY_FILES. Does not block if the path is a pipe by now.
   explicit ReadableFile(std::string path, int flags = 0)
       : path_(std::move(path)), descriptor_(open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | flags)) {
     if (get() < 0 && (errno == EMFILE || errno == ENFILE))
@@ -53,7 +53,7 @@ class ReadableFile {
   const std::string& path() const { return path_; }
   std::size_t size() const { return size_; }
 
-  // 0 at the end.
+  // Returns the number of bytes read; 0 at the end.
   std::size_t read_at(std::size_t offset, std::byte* memory, std::size_t bytes) const {
     for (;;) {
       const ssize_t count = pread(get(), memory, bytes, static_cast<off_t>(offset));
@@ -72,7 +72,7 @@ class ReadableFile {
   std::size_t size_ = 0;
 };
 
-// What storage has delivered so far to this process or thread (RUSAGE_SELF, RUSAGE_THREAD).
+// Bytes read from storage so far by this process or thread (RUSAGE_SELF, RUSAGE_THREAD).
 inline std::uint64_t storage_bytes_of(int who) {
   constexpr std::uint64_t kBlockBytes = 512;
   rusage usage{};

@@ -7,22 +7,22 @@
 
 namespace pinbench {
 
-// Whether one device may reach into the memory of others. That belongs to pairs of contexts, and so to the
-// whole process: another library, or another session of the device, may change it at any time. So the driver
-// is asked before every use, and all that is remembered is what to take back at the end.
+// Access of one device to the memory of others. It belongs to pairs of contexts, so to the whole process:
+// another library or session may change it at any time. So it is set before every use, and only the access to
+// revoke at the end is remembered.
 class PeerAccess {
  public:
   explicit PeerAccess(DeviceContext& context) : context_(context) {}
-  // Takes back what set() gave and the driver still knows of. In a thread where the context is current.
+  // Revokes the access that set() gave. Must run in a thread where the context is current.
   ~PeerAccess() {
-    // That somebody else has taken it back before is no news.
+    // Ignores errors: other code may have revoked the access before.
     for (const auto& given : given_) context_.cuda().contextDisablePeerAccess(given.peer);
   }
   PeerAccess(const PeerAccess&) = delete;
   PeerAccess& operator=(const PeerAccess&) = delete;
 
-  // Nothing to do is no error. Throws the driver's own, such as CUDA_ERROR_PEER_ACCESS_UNSUPPORTED. Needs the
-  // optional entry points for it.
+  // Enables or disables access to `peer`; no error if it is so already. Throws the driver's error, such as
+  // CUDA_ERROR_PEER_ACCESS_UNSUPPORTED. Needs the optional entry points.
   void set(const DeviceContext& peer, bool access) {
     const auto& cuda = context_.cuda();
     context_.on_device_thread([&] {
@@ -40,7 +40,7 @@ class PeerAccess {
  private:
   struct Given {
     cu::Context peer;
-    std::shared_ptr<const PrimaryContext> retained;  // so that `peer` can still be named at the end
+    std::shared_ptr<const PrimaryContext> retained;  // keeps `peer` valid until the end
   };
 
   DeviceContext& context_;

@@ -11,8 +11,8 @@
 
 namespace pinbench {
 
-// Files of /proc, read without iostreams: these bring the whole of the C++ library's locales into the addon,
-// which links that library statically.
+// Reads files of /proc without iostreams, which would add the C++ library's locales to the addon, because it
+// links that library statically.
 
 // The whole text; empty if the file cannot be opened.
 inline std::optional<std::string> read_system_file(const char* path) {
@@ -27,7 +27,7 @@ inline std::optional<std::string> read_system_file(const char* path) {
   return text;
 }
 
-// Takes the first line off the text, without its end.
+// Removes the first line from the text; returns it without its line break.
 inline std::string_view take_line(std::string_view& text) {
   const auto end = text.find('\n');
   const auto line = text.substr(0, end);
@@ -35,7 +35,7 @@ inline std::string_view take_line(std::string_view& text) {
   return line;
 }
 
-// The number that a field begins with, after blanks; 0 without one.
+// The number at the start of a field, after blanks; 0 if there is none.
 inline std::uint64_t leading_number(std::string_view field, int base = 10) {
   std::uint64_t number = 0;
   const auto first = field.find_first_not_of(" \t");

@@ -33,7 +33,7 @@ void Team::run(std::size_t size, const std::function<void(std::size_t)>& job,
   const std::lock_guard turn(one_job_at_a_time_);
   ensure_threads(size);
   post(size, job);
-  // Nothing may leave this function from here on before every thread is through with `job`.
+  // From here on, must not return or throw before every thread has finished `job`.
   const auto failure_of_supervisor = wait(supervise);
   const auto failure_of_job = std::exchange(first_error_, nullptr);
   if (failure_of_job) std::rethrow_exception(failure_of_job);
@@ -42,7 +42,7 @@ void Team::run(std::size_t size, const std::function<void(std::size_t)>& job,
 
 void Team::ensure_threads(std::size_t size) {
   if (threads_.size() >= size) return;
-  threads_.reserve(size);  // a thread that is running already must find its place
+  threads_.reserve(size);  // so that push_back() does not fail after a thread has started
   try {
     while (threads_.size() < size) {
       threads_.push_back(

@@ -13,17 +13,17 @@
 
 namespace pinbench {
 
-// Far beyond any machine.
+// More threads than any machine has.
 inline constexpr std::size_t kMostThreads = 4096;
 
-// TOO_MANY_THREADS, by what the system said when that number of threads had been started.
+// The error TOO_MANY_THREADS: the system refused another thread after `started` threads.
 Error too_many_threads(std::size_t started, const std::system_error& refusal);
 
 // Threads that live as long as their session. Index i of a job always runs on the same thread, so that a
 // worker's memory is touched, copied and freed by the thread that owns it.
 class Team {
  public:
-  // Starts a thread that runs this, or throws std::system_error.
+  // Starts a thread that runs the function, or throws std::system_error.
   using StartThread = std::function<std::thread(std::function<void()>)>;
 
   // `on_thread_start` runs once in each thread, before its first job; if it throws, so does that job. Tests
@@ -35,11 +35,11 @@ class Team {
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  // Calls job(0) … job(size - 1), each on its own thread, and returns when all have ended. While they
-  // run the calling thread calls `supervise`, if there is one: at once, then every 20 ms. Rethrows the first
-  // exception of a job, else that of `supervise`, which is not called again after it threw and has to see to
-  // it that the jobs end. Jobs that several threads ask for run one after the other. Throws TOO_MANY_THREADS,
-  // and calls nothing, where the system does not start as many threads.
+  // Calls job(0) … job(size - 1), each on its own thread, and returns when all have ended. Meanwhile the
+  // calling thread calls `supervise`, if given: at once, then every 20 ms. Rethrows the first exception of a
+  // job, else that of `supervise`, which is not called again after it threw, and must make the jobs end.
+  // Concurrent calls run one after the other. Throws TOO_MANY_THREADS, without calling a job, if the system
+  // cannot start enough threads.
   void run(std::size_t size, const std::function<void(std::size_t)>& job,
            const std::function<void()>& supervise = nullptr);
 

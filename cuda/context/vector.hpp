@@ -1,5 +1,5 @@
-// 16 bytes at once, which the compiler takes to SSE2 or Advanced SIMD; and what it has no words for, on
-// x86-64 and on arm64: stores past the caches, and the instruction for threads that wait.
+// Vectors of 16 bytes, which the compiler maps to SSE2 or Advanced SIMD; and what C++ cannot express, for
+// x86-64 and arm64: non-temporal stores, and the pause instruction of spinning threads.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ namespace pinbench {
 // Two words, at an address that is a multiple of 16.
 typedef std::uint64_t Vector __attribute__((vector_size(16), may_alias));
 
-// Of any address.
+// The address need not be aligned.
 inline Vector load_anywhere(const std::byte* from) {
   Vector vector;
   std::memcpy(&vector, from, sizeof vector);
@@ -28,7 +28,7 @@ inline Vector load_anywhere(const std::byte* from) {
 
 #if defined(__x86_64__)
 
-// Past the caches; end_streaming() puts it before what is stored afterwards.
+// A store that bypasses the caches; end_streaming() orders it before later stores.
 inline void stream(Vector* to, Vector vector) {
   _mm_stream_si128(reinterpret_cast<__m128i*>(to), reinterpret_cast<__m128i>(vector));
 }
@@ -43,18 +43,18 @@ inline void pause_cpu() {
 
 #else
 
-// Only pairs of registers can be stored so, and GCC has no intrinsic for it.
+// arm64 bypasses the caches only with pairs of registers, and GCC has no intrinsic for it.
 inline void stream(Vector* to, Vector vector) {
   const Vector high{vector[1], vector[1]};
   __asm__("stnp %d1, %d2, %0" : "=Q"(*to) : "w"(vector), "w"(high));
 }
 
-// They are ordered as other stores are.
+// On arm64 they are ordered like other stores.
 inline void end_streaming() {
   std::atomic_thread_fence(std::memory_order_release);
 }
 
-// `yield` does nothing on most of these CPUs; emptying the pipeline takes as long as x86's instruction.
+// `yield` does nothing on most arm64 CPUs; `isb` takes as long as x86's pause.
 inline void pause_cpu() {
   __asm__ volatile("isb" ::: "memory");
 }

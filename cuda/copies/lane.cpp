@@ -32,7 +32,7 @@ Lane::Lane(const CudaDriver& cuda)
 
 void Lanes::ensure(std::size_t workers) {
   if (lanes_.size() >= workers) return;
-  // A thread that cannot enter the context fails here, and not where others already wait for it.
+  // Starts the threads: one that cannot enter the context must fail before others wait for it.
   context_.team().run(workers, [](std::size_t) {});
   context_.on_device_thread([&] {
     while (lanes_.size() < workers) lanes_.push_back(std::make_unique<Lane>(context_.cuda()));

@@ -16,21 +16,20 @@ struct StagingShape {
   std::size_t workers = 0;
   std::size_t slots = 0;
   std::size_t chunk_bytes = 0;
-  // The slots of host cells, in the same memory; 0 means those of the ring. So host cells are the same for
-  // every ring of staged copies.
+  // Slots of host cells, in the same memory; 0: those of the ring. Host cells then do not depend on the ring
+  // of staged copies.
   std::size_t host_slots = 0;
   std::size_t host_chunk_bytes = 0;
 };
 
-// One worker's pinned slots, each with an event for the end of its last DMA. The workers of a
-// direction share one stream for these DMAs, the only work that does not go to a worker's own: a copy engine
-// that changes streams after every slot loses about 6 us each time (an H200 moves 2 MiB in 38), and nothing
-// is won by keeping apart what the link carries one after the other anyway.
+// One worker's pinned slots, each with an event for the end of its last DMA. All workers of a direction share
+// one stream for these DMAs: a copy engine that switches streams after every slot loses about 6 us each time
+// (an H200 moves 2 MiB in 38 us), and the link carries one DMA after the other anyway.
 struct StagingRing {
   cu::Stream upload = nullptr;
   cu::Stream download = nullptr;
   std::vector<std::byte*> slots;
-  std::vector<Event> done;  // one that was never recorded counts as complete
+  std::vector<Event> done;  // an event that was never recorded counts as complete
   std::size_t chunk_bytes = 0;
   std::vector<std::byte*> host_slots;
   std::size_t host_chunk_bytes = 0;
@@ -44,12 +43,12 @@ inline std::size_t host_chunk_bytes(const StagingRing& ring) {
 
 // A worker's memory for copies of scattered blocks, besides their sources and destinations.
 struct BlockMemory {
-  std::optional<HostBlock> lists;  // pinned: those of all copies of a call, one after the other
-  DeviceMemory tables;             // lists of one copy each
+  std::optional<HostBlock> lists;  // pinned: the block lists of a call's copies, in order
+  DeviceMemory tables;             // on the device: each has the list of one copy
   std::size_t tables_bytes = 0;
-  DeviceMemory scratch;  // as much as each slot of the ring has
+  DeviceMemory scratch;  // on the device: the size of a slot, for each slot
   std::size_t scratch_slot_bytes = 0;
-  std::vector<Event> kernel_done;  // of the last kernel that worked on a slot's scratch memory
+  std::vector<Event> kernel_done;  // by slot: the last kernel that used its scratch memory
 };
 
 // A worker thread's stream on the device.
@@ -57,23 +56,23 @@ struct Lane {
   explicit Lane(const CudaDriver& cuda);
 
   Stream stream;
-  Event refill[2];  // bound what keeps a bidirectional load going
+  Event refill[2];  // limit the refills that are queued
   StagingRing ring;
   BlockMemory blocks;
 };
 
-// The lanes of a session, made when first needed and destroyed on a device thread.
+// The lanes of a session, made on first use and destroyed on a device thread.
 class Lanes {
  public:
   explicit Lanes(DeviceContext& context) : context_(context) {}
 
   // Makes sure that there are `workers` lanes.
   void ensure(std::size_t workers);
-  // Gives a lane for each worker a ring, cut from one registered block.
+  // Gives each worker's lane a ring, cut from one registered block.
   void reserve_rings(const StagingShape& shape);
   std::size_t rings() const { return rings_; }
   // Makes sure that `workers` lanes have at least this much pinned memory for lists and device memory for
-  // tables, and, if asked for, device memory for each slot of their rings.
+  // tables. `with_scratch`: also device memory for each slot of their rings.
   void reserve_blocks(std::size_t workers, std::size_t lists_bytes, std::size_t tables_bytes,
                       bool with_scratch);
 

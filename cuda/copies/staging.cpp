@@ -8,11 +8,11 @@
 //   slot 1             | CPU fills | DMA       |           | CPU fills
 //   slot 2                         | CPU fills | DMA       |
 //
-// A copy then takes the longer of both times. An event after each DMA tells when its slot is free again: the
-// worker waits for the oldest slot alone, never for the stream. Downloads run the other way round: DMAs are
+// A copy then takes the longer of both times. An event after each DMA shows when its slot is free again: the
+// worker waits only for the oldest slot, never for the stream. Downloads run the other way round: DMAs are
 // issued into all free slots, and the worker empties the oldest. The ring does not run empty between two
-// copies: only finish() waits for the last slot. Three slots suffice where both parts take the same time;
-// more absorb what other programs do to the CPU.
+// copies: only finish() waits for the last slot. Three slots suffice if both parts take the same time; more
+// slots absorb delays by other programs.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -40,7 +40,7 @@ class StagedUpload : public Transfer {
     }
   }
 
-  // The stream carries other workers' slots too; this worker's last one is what it waits for.
+  // Waits for this worker's last slot only: the stream carries other workers' slots too.
   void finish() override {
     if (next_ > 0) cuda_.check(cuda_.eventSynchronize(ring_.done[(next_ - 1) % ring_.slots.size()].get()));
   }
@@ -94,7 +94,7 @@ class StagedDownload : public Transfer {
   std::size_t emptied_ = 0;
 };
 
-// What the CPU does in a staged copy, with the same routines, and nothing else: no slot is waited for.
+// Only the CPU's part of a staged copy, with the same routines; never waits for a slot.
 class HostTransfer : public Transfer {
  public:
   HostTransfer(const StagingRing& ring, Direction direction, std::size_t size_bytes)

@@ -4,8 +4,8 @@
 
 namespace pinbench {
 
-// memcpy whose stores pass the caches by: a destination that nobody reads soon costs no read for ownership,
-// and pushes nothing else out.
+// memcpy with stores that bypass the caches: the destination costs no read for ownership, and evicts nothing
+// from the caches.
 void streaming_copy(std::byte* destination, const std::byte* source, std::size_t bytes);
 
 }  // namespace pinbench

@@ -7,7 +7,7 @@
 namespace pinbench {
 namespace {
 
-// Work in the worker's own stream.
+// A transfer in the worker's own stream.
 class StreamTransfer : public Transfer {
  public:
   StreamTransfer(const CudaDriver& cuda, cu::Stream stream, Direction direction, std::size_t size_bytes)
@@ -22,8 +22,8 @@ class StreamTransfer : public Transfer {
   const std::size_t size_bytes_;
 };
 
-// Copies that the driver's own asynchronous calls make: from any host memory, within the device, and between
-// two that have access to each other, whose addresses tell the driver which they are.
+// Copies by the driver's asynchronous calls: with any host memory, within a device, and between two devices
+// with peer access, which the driver knows by the addresses.
 class CopyEngineTransfer : public StreamTransfer {
  public:
   using StreamTransfer::StreamTransfer;
@@ -40,8 +40,8 @@ class CopyEngineTransfer : public StreamTransfer {
   }
 };
 
-// Mapped and system memory: the multiprocessors read or write the host's memory themselves. Peer copies: the
-// other device's.
+// Copies by a kernel, which accesses the host's memory (mapped and system memory) or another device's (peer
+// copies).
 class KernelTransfer : public StreamTransfer {
  public:
   KernelTransfer(const CudaDriver& cuda, cu::Stream stream, Direction direction, std::size_t size_bytes,
@@ -62,7 +62,7 @@ class KernelTransfer : public StreamTransfer {
   const Kernels& kernels_;
 };
 
-// Peer copies without peer access: the driver takes them through the host's memory.
+// Peer copies without peer access: the driver moves them through host memory.
 class ThroughHostTransfer : public StreamTransfer {
  public:
   ThroughHostTransfer(const CudaDriver& cuda, cu::Stream stream, const PeerPath& path, std::size_t size_bytes)
@@ -77,13 +77,12 @@ class ThroughHostTransfer : public StreamTransfer {
   const PeerPath path_;
 };
 
-// A training loop that overlaps copying and computing: two streams, the second of which waits with its kernel
-// for each piece of the batch. The next batch begins when the last kernel of this one is done. One thread
-// issues it all, as a program's does, so that a pageable copy, which returns late, holds back what follows.
+// A training loop that overlaps copies and kernels on two streams: a kernel waits for each piece of the
+// batch. The next batch begins when the last kernel of this one is done. One thread issues all calls, as in a
+// program, so that a pageable copy, which returns late, delays the calls after it.
 //
-// The kernels keep the multiprocessors busy for a time, by the device's own clock, rather than for an amount
-// of arithmetic: the parts that the whole is compared with are then known. That clock ticks every
-// microsecond or oftener.
+// The kernels run for a fixed time by the device's clock, not for an amount of arithmetic, so that the time
+// of each part is known. That clock ticks at least every microsecond.
 class PipelineTransfer : public Transfer {
  public:
   PipelineTransfer(const CudaDriver& cuda, cu::Stream stream, std::size_t size_bytes, const Kernels& kernels,
@@ -96,7 +95,7 @@ class PipelineTransfer : public Transfer {
         compute_stream_(create_stream(cuda)),
         arrived_(create_event(cuda, cu::kEventDisableTiming)) {}
 
-  // No kernel outlives the memory that it was given, also after a failure, which is reported already.
+  // Waits for kernels before their memory is freed. Failures were reported before.
   ~PipelineTransfer() override { cuda_.streamSynchronize(compute_stream_.get()); }
 
   void issue(const BufferPair& buffer) override {
@@ -128,7 +127,7 @@ class PipelineTransfer : public Transfer {
   const Kernels& kernels_;
   const Pipeline pipeline_;
   const Stream compute_stream_;
-  const Event arrived_;  // of the piece last issued: a wait is for the recording that was the latest then
+  const Event arrived_;  // of the last piece; a wait is for the latest recording at that time
 };
 
 }  // namespace

@@ -51,7 +51,7 @@ class CudaDriver {
   const std::vector<std::string>& missing_symbols() const {
     return missing_symbols_;
   }
-  // Those of the machine that the driver belongs to.
+  // The system calls of the driver's machine, which may be emulated.
   const HostCalls& host_calls() const {
     return *host_calls_;
   }

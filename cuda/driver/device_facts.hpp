@@ -22,8 +22,8 @@ struct DeviceFacts {
   bool integrated = false;
   bool can_map_host_memory = false;
   bool can_register_host_memory = false;
-  bool reads_pageable = false;  // and writes it: kernels take addresses of ordinary memory
-  bool coherent = false;        // it reads the page tables of the CPU, as over NVLink-C2C
+  bool reads_pageable = false;  // kernels can read and write pageable memory
+  bool coherent = false;        // it uses the CPU's page tables, as over NVLink-C2C
   std::vector<int> peers;       // ordinals of the devices whose memory it can reach directly
   std::optional<LinkState> link;
 };
@@ -33,7 +33,7 @@ struct DriverFacts {
   int cuda_version = 0;
   std::optional<std::string> driver_version;
   std::vector<std::string> missing_symbols;
-  std::optional<std::string> nvml_error;  // left to who opens NVML
+  std::optional<std::string> nvml_error;  // set by the caller, who opens NVML
   double init_ns = 0;
   std::vector<DeviceFacts> devices;
 };

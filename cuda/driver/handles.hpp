@@ -1,5 +1,5 @@
-// Owners of what the driver hands out: streams, events, memory, modules and contexts. Each is given back when
-// its owner is destroyed.
+// Owners of driver objects: streams, events, memory, modules and contexts. An owner frees its object when it
+// is destroyed.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@
 
 namespace pinbench {
 
-// Owns one object of the driver. `Release` is the member of CudaDriver that gives it back on destruction,
-// which must be in a thread where the context is current. Failures are not reported: after a sticky error
-// every call fails, and the process ends soon after. Empty by default and once moved from.
+// Owns one driver object. `Release` is the member of CudaDriver that frees it on destruction, which must be
+// in a thread where the context is current. Failures are not reported: after a sticky error every call fails,
+// and the process ends soon after. Empty by default and once moved from.
 template <class Value, auto Release>
 class Owned {
  public:
@@ -29,8 +29,7 @@ class Owned {
   }
   ~Owned() { give_back(); }
 
-  // Gives the object back before the owner is destroyed, for callers that need the result; success if it is
-  // empty.
+  // Frees the object now, for callers that need the result; success if it is empty.
   cu::Result give_back() {
     const auto* const cuda = std::exchange(cuda_, nullptr);
     const auto value = std::exchange(value_, Value{});
@@ -54,7 +53,7 @@ using Registration = Owned<void*, &CudaDriver::memHostUnregister>;
 using Module = Owned<cu::Module, &CudaDriver::moduleUnload>;
 using PrimaryContext = Owned<cu::Device, &CudaDriver::primaryContextRelease>;
 
-// These throw the driver's error, which names the place that called them.
+// These throw the driver's error, which names the caller's location.
 
 inline Stream create_stream(const CudaDriver& cuda,
                             std::source_location where = std::source_location::current()) {

@@ -34,7 +34,7 @@ int prefer_node(int node) {
   return syscall(SYS_set_mempolicy, kPreferNode, mask.data(), kMaxNodes) == 0 ? 0 : errno;
 }
 
-// Without nodes to move them to, the call tells where pages are.
+// move_pages without target nodes only reports where pages are.
 int nodes_of(void* const* pages, std::size_t count, int* nodes) {
   return syscall(SYS_move_pages, 0, count, pages, nullptr, nodes, 0) == 0 ? 0 : errno;
 }

@@ -4,17 +4,17 @@
 
 namespace pinbench {
 
-// The system calls that say where threads and their memory are. All return 0 or the system's error number.
+// System calls that place threads and memory, or find pages. All return 0 or the system's error number.
 struct HostCalls {
-  // The calling thread runs on these CPUs alone.
+  // Restricts the calling thread to these CPUs.
   int (*run_on)(const int* cpus, std::size_t count);
-  // The calling thread's new memory comes from this node while it has any.
+  // Makes the calling thread's new memory come from this node while it has free memory.
   int (*prefer_node)(int node);
-  // The node of each page of this process; negative for a page that is not there.
+  // Writes the node of each page of this process; negative for a page that is not present.
   int (*nodes_of)(void* const* pages, std::size_t count, int* nodes);
 };
 
-// Linux's own. The emulated driver, which stands in for the machine, may bring others.
+// Linux's system calls. The emulated driver, which stands in for the machine, may replace them.
 extern const HostCalls kSystemCalls;
 
 }  // namespace pinbench

@@ -5,7 +5,7 @@
 namespace pinbench {
 namespace {
 
-// Processes may start while the list is read: room for some more, and a number of attempts.
+// Processes may start while the list is read: leaves room for more, and tries again.
 constexpr unsigned kRoomForMore = 16;
 constexpr int kAttempts = 4;
 

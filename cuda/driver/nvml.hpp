@@ -21,8 +21,7 @@ struct LinkState {
   std::optional<unsigned> memory_clock_mhz;
 };
 
-// A process that has a context on a device. Its id is usually that of the namespace in which the driver sees
-// it.
+// A process that has a context on a device. Its id is usually the one in the driver's PID namespace.
 struct DeviceProcess {
   unsigned pid;
   std::optional<unsigned long long> memory_bytes;  // empty if the system does not report it, as for MIG
@@ -30,8 +29,9 @@ struct DeviceProcess {
 
 // The device's activity at the moment, for all processes; a field is empty if NVML does not report it.
 struct DeviceActivity {
-  std::optional<unsigned> compute_percent;  // of the last sampling period, up to a second: any kernel ran
-  // Over the PCIe link in the last 20 ms. In NVML's terms the device receives what is copied to it.
+  std::optional<unsigned>
+      compute_percent;  // share of the last sampling period (up to 1 s) with a running kernel
+  // Over the PCIe link in the last 20 ms. NVML's RX is data copied to the device.
   std::optional<double> to_device_bytes_per_second;
   std::optional<double> from_device_bytes_per_second;
 };
@@ -73,7 +73,7 @@ class Nvml {
   // The processes with a context on the device, as far as a container shows them; empty if NVML does not
   // report them.
   std::optional<std::vector<DeviceProcess>> read_processes(Device device) const;
-  // Takes about 40 ms: each direction of the link is watched for 20.
+  // Takes about 40 ms: NVML watches each direction of the link for 20 ms.
   DeviceActivity read_activity(Device device) const;
   DeviceHealth read_health(Device device) const;
 

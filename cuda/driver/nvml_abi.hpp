@@ -112,6 +112,6 @@ static_assert(sizeof(FieldValue) == 40 && sizeof(ProcessInfo) == 24);
     (nvml::Device, unsigned*, nvml::ProcessInfo*))                                                           \
   X(deviceGetUtilizationRates, "nvmlDeviceGetUtilizationRates", (nvml::Device, nvml::Utilization*))
 
-// Names of two of them in drivers before 510 and before 535; their results are the same.
+// Names of two functions in drivers before 510 and before 535; their results are the same.
 #define PINBENCH_NVML_PROCESSES_BEFORE_510 "nvmlDeviceGetComputeRunningProcesses_v2"
 #define PINBENCH_NVML_CLOCK_REASONS_BEFORE_535 "nvmlDeviceGetCurrentClocksThrottleReasons"

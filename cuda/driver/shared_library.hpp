@@ -17,12 +17,12 @@ class SharedLibrary {
     if (handle_ != nullptr) return;
     const char* text = dlerror();
     const std::string reason = text != nullptr ? text : "unknown";
-    // The linker's only sign that the file does not exist, rather than exists and is unusable.
+    // Only the linker's message shows whether the file is missing or unusable.
     const bool is_absent = reason.starts_with(path + ": cannot open shared object file: No such file");
     throw Error(is_absent ? "LIBRARY_NOT_FOUND" : "LIBRARY_UNUSABLE", "cannot load " + path + ": " + reason);
   }
 
-  // Null without one.
+  // Null if the library lacks the function.
   template <class FunctionPointer>
   FunctionPointer function(const char* name) const {
     return reinterpret_cast<FunctionPointer>(dlsym(handle_, name));

@@ -13,13 +13,13 @@ namespace pinbench::kernels {
 // (Knuth, The Art of Computer Programming, volume 3, section 6.4).
 inline constexpr std::uint64_t kPatternStep = 0x9E3779B97F4A7C15ull;
 
-// What a verifying kernel leaves behind; the engine sets it to {0, ~0} before the launch.
+// The result of a verifying kernel; the engine sets it to {0, ~0} before the launch.
 struct VerifyResult {
   std::uint64_t mismatchedWords;
-  std::uint64_t firstMismatchWord;  // the lowest index, ~0 where there is none
+  std::uint64_t firstMismatchWord;  // the lowest index; ~0 if there is none
 };
 
-// Where one block of a copy goes, and where it comes from.
+// Both addresses of one block of a copy.
 struct BlockEnds {
   std::uint64_t destination;
   std::uint64_t source;
@@ -60,10 +60,10 @@ inline constexpr const char* kMemoryLoad = "pinbench_memory_load";
 inline constexpr const char* kCopyBlocks = "pinbench_copy_blocks";
 inline constexpr const char* kVerifyBlocks = "pinbench_verify_blocks";
 
-// What copy_blocks moves at once; the bytes of a block are a multiple of it.
+// The unit of copy_blocks: a block's size is a multiple of it.
 inline constexpr std::uint64_t kBlockGranuleBytes = 16;
 inline constexpr std::uint64_t kMostBlockGranules = std::uint64_t{1} << 31;  // of all blocks of a launch
-// Threads in each of its blocks of threads, of which a multiprocessor holds one at a time.
+// Threads in a thread block of copy_blocks. A multiprocessor holds one such block at a time.
 inline constexpr unsigned kCopyBlocksThreads = 512;
 
 // One tile of a matrix product as a warp holds it in registers: this many 16 x 16 and 16 x 8 operands, with a
@@ -72,9 +72,8 @@ inline constexpr std::uint64_t kLoadTileRows = 2;
 inline constexpr std::uint64_t kLoadTileColumns = 4;
 inline constexpr std::uint64_t kLoadTurnMultiplyAdds = kLoadTileRows * kLoadTileColumns * 16 * 8 * 16;
 
-// Both loads are launched with these numbers of threads a block and blocks a multiprocessor: what the
-// multiprocessors of every GPU hold at once. The registers of the compute load leave no room for a kernel
-// that comes later.
+// Launch size of both loads: what every GPU's multiprocessor holds at once. The registers of the compute load
+// leave no room for a later kernel.
 inline constexpr unsigned kLoadBlockThreads = 512;
 inline constexpr unsigned kLoadBlocksPerMultiprocessor = 2;
 inline constexpr std::uint64_t kLoadWarpsPerMultiprocessor =

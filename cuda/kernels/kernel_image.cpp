@@ -2,7 +2,7 @@
 
 #ifdef PINBENCH_KERNEL_IMAGE_PATH
 
-// The assembler copies the file in: the image stays out of the compiler, and no generated source is needed.
+// The assembler includes the image file, so that no generated source is needed.
 __asm__(
     ".pushsection .rodata\n"
     ".balign 64\n"
@@ -12,7 +12,7 @@ __asm__(
     "pinbench_kernel_image_end:\n"
     ".popsection\n");
 
-// Hidden: of two addresses that are taken from the table for shared symbols, arm64's linker finds one.
+// Hidden, because arm64's linker resolves only one of two addresses from the table of shared symbols.
 extern "C" {
 extern const std::byte pinbench_kernel_image_begin[] __attribute__((visibility("hidden")));
 extern const std::byte pinbench_kernel_image_end[] __attribute__((visibility("hidden")));

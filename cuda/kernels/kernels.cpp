@@ -8,8 +8,7 @@
 namespace pinbench {
 namespace {
 
-// The emulated driver brings its own image; a real one takes the fatbin that this build embeds, if there is
-// one.
+// The emulated driver has its own image; a real one takes the fatbin embedded in this build, if any.
 const void* image_for(const CudaDriver& cuda) {
   if (cuda.emulated_image() != nullptr) return cuda.emulated_image();
   const auto image = kernels::embedded_kernel_image();

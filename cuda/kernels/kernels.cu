@@ -1,6 +1,6 @@
 // The kernels of kernel_abi.hpp. Each walks its region in strides of the whole grid, 16 bytes a thread, so
-// that a warp's accesses are contiguous and any grid will do; what is left of the last 16 bytes goes byte by
-// byte. The step of a training loop and the compute load only compute.
+// that a warp's accesses are contiguous and any grid will do; the last bytes, fewer than 16, go one by one.
+// The step of a training loop and the compute load only compute.
 
 #include "kernels/kernel_abi.hpp"
 
@@ -12,8 +12,8 @@ static_assert(sizeof(Word) == sizeof(std::uint64_t));
 constexpr unsigned kMaxThreadsPerBlock = 1024;
 constexpr Word kStep = pinbench::kernels::kPatternStep;
 
-// Loads that a thread has under way before its first store: a read over PCIe takes over a microsecond, so
-// only many at once keep the link full. Ten is the most that a block of 1024 threads holds in registers.
+// Loads that a thread issues before its first store: a read over PCIe takes over a microsecond, so only many
+// at once keep the link full. Ten is the most that a block of 1024 threads holds in registers.
 constexpr int kLoadsInFlight = 10;
 
 __device__ Word thread_index() {
@@ -39,7 +39,7 @@ __device__ __forceinline__ void copy_region(uint4* dst, const uint4* src, Word b
   const Word stride = thread_count();
   Word i = thread_index();
   for (; i + (kLoadsInFlight - 1) * stride < vectors; i += kLoadsInFlight * stride) {
-    // Pointers that step, rather than an address for each access, leave the registers to the data.
+    // Incremented pointers need fewer registers than an address for each access.
     const uint4* from = src + i;
     uint4* to = dst + i;
     uint4 held[kLoadsInFlight];
@@ -55,19 +55,19 @@ __device__ __forceinline__ void copy_region(uint4* dst, const uint4* src, Word b
   for (Word b = vectors * sizeof(uint4) + thread_index(); b < bytes; b += stride) dst_bytes[b] = src_bytes[b];
 }
 
-// So many loads of scattered blocks, whose addresses take registers too: as many as 512 threads have
-// registers for, so that few multiprocessors keep the link full as well.
+// The same for scattered blocks, whose addresses take registers too: as many as 512 threads have registers
+// for, so that even few multiprocessors keep the link full.
 constexpr int kBlockLoadsInFlight = 12;
 
-// Two halves that are neither 0 nor large, with signs and digits that differ: what the tensor cores multiply
-// decides how much power they draw, and so at which clock they run.
+// Two half-precision numbers, neither 0 nor large, with varied signs and digits: the operands decide how much
+// power the tensor cores draw, and so their clock.
 __device__ unsigned half_pair(unsigned seed) {
   seed = (seed ^ (seed >> 16)) * 0x7FEB352Du;
   seed = (seed ^ (seed >> 15)) * 0x846CA68Bu;
   return ((seed ^ (seed >> 16)) & 0x83FF83FFu) | 0x38003800u;  // 0.5 to 1, of either sign
 }
 
-// sums += a * b for a of 16 x 16, b of 16 x 8. The oldest generation takes it in two halves.
+// sums += a * b for a of 16 x 16, b of 16 x 8. Before compute capability 8.0 it takes two instructions.
 __device__ __forceinline__ void multiply_add(float (&sums)[4], const unsigned (&a)[4],
                                              const unsigned (&b)[2]) {
 #if __CUDA_ARCH__ >= 800
@@ -98,9 +98,9 @@ extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
   for (Word pass = 0; pass < passes; ++pass) copy_region(dst, src, bytes);
 }
 
-// Goes over the pieces of all blocks as if these were one region, so that blocks of any size keep as many
-// loads under way. A thread's next piece is one grid further on: always the same number of blocks and of
-// pieces, which saves a division for each.
+// Treats the pieces of all blocks as one region, so that blocks of any size keep the same number of loads in
+// flight. A thread's next piece is one grid further: a constant number of blocks and pieces, which saves a
+// division for each.
 extern "C" __global__ void __launch_bounds__(pinbench::kernels::kCopyBlocksThreads)
     pinbench_copy_blocks(const ulonglong2* list, Word count, Word block_bytes) {
   const auto pieces_per_block = static_cast<unsigned>(block_bytes / sizeof(uint4));
@@ -114,7 +114,7 @@ extern "C" __global__ void __launch_bounds__(pinbench::kernels::kCopyBlocksThrea
   while (block < blocks) {
     uint4* to[kBlockLoadsInFlight];
     const uint4* from[kBlockLoadsInFlight];
-    // All addresses before the first piece: the list is waited for once, and not for each piece.
+    // Reads all addresses before the first piece, to wait for the list only once.
 #pragma unroll
     for (int k = 0; k < kBlockLoadsInFlight; ++k) {
       to[k] = nullptr;
@@ -142,7 +142,7 @@ extern "C" __global__ void __launch_bounds__(pinbench::kernels::kCopyBlocksThrea
   }
 }
 
-// A block of threads for each block of memory, in turn.
+// Each thread block compares one memory block at a time.
 extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
     pinbench_verify_blocks(const pinbench::kernels::BlockCheck* list, Word count, Word block_bytes,
                            pinbench::kernels::VerifyResult* results) {
@@ -205,7 +205,7 @@ extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
     if (found.y != even + kStep) note(2 * i + 1);
   }
 
-  // At most one whole word and one of fewer than 8 bytes are left: a thread a word, so that each counts once.
+  // At most one whole word and a part of one are left: one thread each, so that a word counts once.
   auto* src_bytes = reinterpret_cast<const unsigned char*>(src);
   const Word words = (bytes + 7) / 8;
   for (Word word = vectors * 2 + thread_index(); word < words; word += stride) {
@@ -214,7 +214,7 @@ extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
     if (!same) note(word);
   }
 
-  // Rare and for reporting only, hence not reduced within the block first.
+  // Mismatches are rare, so they are not reduced within the block first.
   if (mismatches > 0) {
     atomicAdd(reinterpret_cast<Word*>(&result->mismatchedWords), mismatches);
     atomicMin(reinterpret_cast<Word*>(&result->firstMismatchWord), first);
@@ -223,8 +223,8 @@ extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
 
 extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
     pinbench_compute_step(Word duration_ns, Word multiply_adds, float* sink) {
-  // Independent chains, so that no multiply-add waits for the one before; about a microsecond between two
-  // looks at the clock.
+  // Independent chains, so that no multiply-add waits for the one before. The clock is read about every
+  // microsecond.
   constexpr int kChains = 8;
   constexpr int kTurns = 32;
   const Word begin_ns = global_time_ns();
@@ -242,7 +242,7 @@ extern "C" __global__ void __launch_bounds__(kMaxThreadsPerBlock)
   float sum = 0;
 #pragma unroll
   for (int k = 0; k < kChains; ++k) sum += chains[k];
-  // Never so, which the compiler does not know.
+  // Never true, but the compiler cannot know that, so it keeps the arithmetic.
   if (sum < 0) *sink = sum;
 }
 
@@ -272,6 +272,6 @@ extern "C" __global__ void __launch_bounds__(pinbench::kernels::kLoadBlockThread
   float sum = 0;
 #pragma unroll
   for (int i = 0; i < kRows * kColumns * 4; ++i) sum += sums[i / 4 / kColumns][i / 4 % kColumns][i % 4];
-  // Never so, for the sums are finite; which the compiler does not know.
+  // Never true, because sums are finite; but the compiler cannot know that.
   if (sum != sum) *sink = sum;
 }

@@ -14,16 +14,16 @@ namespace pinbench {
 // The loaded kernels of kernel_abi.hpp. Unloaded on a device thread.
 class Kernels {
  public:
-  // Why there are none (a build without nvcc, a driver that cannot load them) goes to `reason`.
+  // Empty, with a `reason`, if the build has no nvcc or the driver cannot load kernels.
   static std::optional<Kernels> load(DeviceContext& context, std::string& reason);
 
-  // All enqueue on `stream`; pointers are 16-byte aligned and valid on the device.
+  // All functions enqueue on `stream`; pointers are 16-byte aligned and valid on the device.
   void zero_copy(cu::Stream stream, cu::DevicePtr destination, cu::DevicePtr source,
                  std::uint64_t bytes) const {
     launch(zero_copy_, stream, grid_for(bytes), kBlockThreads, destination, source, bytes);
   }
-  // Between two devices' memories; needs peer access. As nvbandwidth copies between devices: with the
-  // kernel's loads in flight these threads keep NVLink full, and a short grid begins and ends sooner.
+  // Copies between two devices; needs peer access. Like nvbandwidth's copies between devices: these threads
+  // keep NVLink full, and a small grid begins and ends sooner.
   void peer_copy(cu::Stream stream, cu::DevicePtr destination, cu::DevicePtr source,
                  std::uint64_t bytes) const {
     launch(zero_copy_, stream, grid_for(bytes, 1), kBlockThreads, destination, source, bytes);
@@ -43,11 +43,11 @@ class Kernels {
                     cu::DevicePtr sink) const {
     launch(compute_step_, stream, multiprocessors_ * 2, kBlockThreads, duration_ns, multiply_adds, sink);
   }
-  // Does `multiply_adds` on the tensor cores, exactly where they are a multiple of load_turn().
+  // Does `multiply_adds` on the tensor cores, exactly that many if it is a multiple of load_turn().
   void compute_load(cu::Stream stream, std::uint64_t multiply_adds, cu::DevicePtr sink) const {
     launch(compute_load_, stream, load_grid(), kernels::kLoadBlockThreads, multiply_adds, sink);
   }
-  // What all warps of a compute load do in one turn.
+  // Multiply-adds of all warps of a compute load in one turn.
   std::uint64_t load_turn() const {
     return multiprocessors_ * kernels::kLoadWarpsPerMultiprocessor * kernels::kLoadTurnMultiplyAdds;
   }
@@ -78,7 +78,7 @@ class Kernels {
   Kernels(const CudaDriver& cuda, Module module, unsigned multiprocessors);
   cu::Function find(const char* name) const;
 
-  // Blocks of threads for 16 bytes a thread, but no more than the device holds.
+  // Number of thread blocks for 16 bytes a thread, but no more than the device holds.
   unsigned grid_for(std::uint64_t bytes, unsigned blocks_per_multiprocessor = 4,
                     unsigned block_threads = kBlockThreads) const {
     const std::uint64_t threads = (bytes + 15) / 16;

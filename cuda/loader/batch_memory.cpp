@@ -68,11 +68,11 @@ PinnedPool::Lease PinnedPool::lease() {
       return lease;
     }
   }
-  // Not under the lock: pinning takes long, and meanwhile others give theirs back.
+  // Outside the lock: pinning takes long, and other threads return buffers meanwhile.
   auto block =
       std::make_unique<HostBlock>(HostBlock::allocate(context_, HostMemoryKind::kPinned, block_bytes_));
   const std::lock_guard lock(mutex_);
-  free_.reserve(blocks_.size() + 1);  // so that giving back never allocates
+  free_.reserve(blocks_.size() + 1);  // so that returning a buffer never allocates
   blocks_.push_back(std::move(block));
   bytes_ += block_bytes_;
   return Lease(blocks_.back().get(), GiveBack{this});

@@ -17,7 +17,7 @@ inline void raise_to(std::atomic<std::size_t>& most, std::size_t value) {
   }
 }
 
-// How much of something is held, and the most that ever was.
+// Bytes in use, and their peak.
 class MemoryMeter {
  public:
   void add(std::size_t bytes) { raise_to(most_, held_ += bytes); }
@@ -34,12 +34,12 @@ class MemoryMeter {
   std::atomic<std::size_t> most_{0};
 };
 
-// A batch as one process hands it to another: a file in memory, without a name, known by its descriptor. As
-// in torch, every batch has a new one, and so new pages.
+// Shared memory of a batch: a memory file without a name, which processes pass by its descriptor. As in
+// torch, every batch has a new file, and so new pages.
 class SharedFile {
  public:
   SharedFile() = default;
-  // `meter` outlives the file. Throws OUT_OF_SHARED_MEMORY, TOO_MANY_FILES or OUT_OF_HOST_MEMORY.
+  // `meter` must outlive the file. Throws OUT_OF_SHARED_MEMORY, TOO_MANY_FILES or OUT_OF_HOST_MEMORY.
   SharedFile(std::size_t bytes, MemoryMeter& meter);
 
   // Each mapping takes its own page faults. Throws OUT_OF_HOST_MEMORY.
@@ -50,13 +50,13 @@ class SharedFile {
   std::unique_ptr<MemoryMeter, MemoryMeter::Remove> held_;
 };
 
-// Ordinary memory such as a tensor's: from 32 MiB on malloc() maps it anew each time, and its pages with it.
-// Throws OUT_OF_HOST_MEMORY.
+// Ordinary memory, as of a tensor: from 32 MiB on, malloc() maps new pages each time. Throws
+// OUT_OF_HOST_MEMORY.
 MallocedMemory tensor_memory(std::size_t bytes);
 
-// Page-locked buffers for batches, made when one is wanted and none is free, and kept for the next batch.
-// Like torch's caching host allocator it rounds sizes up to a power of two. Its destructor frees the buffers
-// that are left, and must then run on a device thread.
+// Pinned buffers for batches, allocated if none is free, and reused. Like torch's caching host allocator, it
+// rounds sizes up to a power of two. The destructor frees the remaining buffers; it must then run on a device
+// thread.
 class PinnedPool {
  public:
   struct GiveBack {
@@ -71,12 +71,12 @@ class PinnedPool {
 
   // Throws the driver's error. Not to be called on a device thread.
   Lease lease();
-  // Bytes of all buffers that were ever made.
+  // Bytes of all buffers that were ever allocated.
   std::size_t bytes() const {
     const std::lock_guard lock(mutex_);
     return bytes_;
   }
-  // On a device thread, after all leases have ended.
+  // Must be called on a device thread, after all leases have ended.
   void free_all() {
     const std::lock_guard lock(mutex_);
     free_.clear();

@@ -21,7 +21,7 @@ class Stopwatch {
   const std::int64_t begin_ns_;
 };
 
-// How often to look for an abort while no batch comes.
+// Time between checks for an abort while no batch arrives.
 constexpr std::chrono::milliseconds kPatience{10};
 
 }  // namespace
@@ -55,7 +55,7 @@ LoaderArrivals ArrivalLog::take(std::chrono::nanoseconds patience) {
 }
 
 void LoaderConsumer::run() {
-  // What is under way must be over before its memory is given back, however the loop ends.
+  // Copies and steps must end before their memory is freed, however the loop ends.
   try {
     consume();
   } catch (...) {
@@ -83,8 +83,7 @@ void LoaderConsumer::consume() {
 
 std::optional<LoadedBatch> LoaderConsumer::take_from_workers(std::uint64_t index) {
   if (under_way_) {
-    // A batch that is ready is enqueued behind the copy under way. If there is none yet, there is time to
-    // wait for that copy.
+    // A ready batch is enqueued behind the copy under way. If none is ready, waits for that copy first.
     auto batch = parts_.flow.take_ready(index, std::chrono::milliseconds(0));
     if (batch) return batch;
   }
@@ -97,7 +96,7 @@ std::optional<LoadedBatch> LoaderConsumer::take_from_workers(std::uint64_t index
   return std::nullopt;
 }
 
-// As torch does without workers: all in this thread, in ordinary memory, then copied to pinned memory.
+// Without workers, as in torch: makes the batch in this thread, in ordinary memory, then pins a copy.
 std::optional<LoadedBatch> LoaderConsumer::make(std::uint64_t index) {
   const Stopwatch waiting(wait_ns_);
   const auto begin_ns = now_ns();

@@ -27,16 +27,16 @@ struct LoaderArrivals {
   double make_ns = 0;
 };
 
-// The arrivals that the consumer reports, until another thread takes them, with the consumer's own times.
+// The arrivals and times that the consumer reports, until another thread takes them.
 class ArrivalLog {
  public:
   // The durations are the consumer's totals so far.
   void add(double arrival_ns, double wait_ns, double copy_ns);
-  // No more will come, because of `failure` or, if that is null, without one. The first failure is kept.
+  // Reports that no more arrivals will come; `failure` may be null. The first failure is kept.
   void end(std::exception_ptr failure);
 
-  // Waits until there is an arrival, for the end, or for `patience`. At the end, once all arrivals have been
-  // returned, throws the failure.
+  // Waits for an arrival or the end, at most for `patience`. Throws the failure once all arrivals have been
+  // returned.
   LoaderArrivals take(std::chrono::nanoseconds patience);
 
  private:
@@ -48,9 +48,9 @@ class ArrivalLog {
 };
 
 // The training loop: takes batches in order, copies each to the device, and has the step run on it. As in
-// torch, copies and steps come one after the other; what the loop does not wait for goes on while it takes
-// the next batch. It waits for each step, as one does that reads the loss. Without a step it waits for copies
-// that are not both pinned and non-blocking.
+// torch, copies and steps run one after the other, and the loop may take the next batch meanwhile. It waits
+// for each step, as a loop that reads the loss. Without a step it waits for copies, unless they are pinned
+// and non-blocking.
 class LoaderConsumer {
  public:
   struct Parts {
@@ -66,8 +66,7 @@ class LoaderConsumer {
   LoaderConsumer(const Parts& parts, std::int64_t start_ns)
       : parts_(parts), start_ns_(start_ns), maker_(parts.recipe, parts.flow.stopped()) {}
 
-  // Until the flow stops, or something fails, which it throws. In either case no copy and no step is under
-  // way any more when it ends.
+  // Runs until the flow stops; throws the first failure. No copy or step is under way when it ends.
   void run();
 
  private:

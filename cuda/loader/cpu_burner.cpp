@@ -7,7 +7,7 @@
 namespace pinbench {
 namespace {
 
-// The work between two looks at whether to stop.
+// Duration of the work between two checks for a stop.
 constexpr std::uint64_t kPieceNs = 200'000;
 
 double thread_cpu_ns() {
@@ -16,7 +16,7 @@ double thread_cpu_ns() {
   return static_cast<double>(time.tv_sec) * 1e9 + static_cast<double>(time.tv_nsec);
 }
 
-// Four independent chains: like decoding code they keep a good part of a core's units busy, but not all.
+// Four independent chains keep many of a core's units busy, but not all, as decoding does.
 std::uint64_t work(std::uint64_t turns, std::uint64_t seed) {
   constexpr std::uint64_t kFactor = 6364136223846793005ull;
   std::uint64_t a = seed;
@@ -41,7 +41,7 @@ CpuBurner CpuBurner::calibrate() {
   double best_ns = 0;
   const double begin_ns = thread_cpu_ns();
   double end_ns = begin_ns;
-  // The fastest piece is one that nothing disturbed; during the first ones the CPU's clock still rises.
+  // Uses the fastest piece, which nothing disturbed; the CPU's clock still rises during the first ones.
   while (end_ns - begin_ns < kCalibrationNs) {
     const double piece_begin_ns = end_ns;
     state = work(kTurns, state);
@@ -49,7 +49,7 @@ CpuBurner CpuBurner::calibrate() {
     const double piece_ns = end_ns - piece_begin_ns;
     if (best_ns == 0 || piece_ns < best_ns) best_ns = piece_ns;
   }
-  // A use of the state, without which the compiler would drop the work.
+  // Uses the state, so that the compiler keeps the work.
   [[maybe_unused]] const volatile std::uint64_t kept = state;
   return CpuBurner(static_cast<double>(kTurns) / std::max(best_ns, 1.0));
 }

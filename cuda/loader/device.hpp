@@ -11,23 +11,22 @@
 
 namespace pinbench {
 
-// The device's side of a training loop: memory that batches are copied to, and one stream for copies and
-// steps, as torch has it, so that a copy comes after the step that was enqueued before it. Made and destroyed
-// on a device thread; used by one thread.
+// The device's side of a training loop: memory for batches, and one stream for copies and steps, as in torch,
+// so that a copy waits for the steps before it. Made and destroyed on a device thread; used by one thread.
 class LoaderDevice {
  public:
   // Throws the driver's error, or NO_KERNELS for a step without kernels. `kernels` may be null.
   LoaderDevice(DeviceContext& context, const Kernels* kernels, const LoaderOptions& options);
 
-  // The duration of a step while nothing else goes on; empty if there is no step. Throws ABORTED.
+  // The duration of a step while the device does nothing else; empty if there is no step. Throws ABORTED.
   std::optional<double> measure_step_ns();
 
-  // Enqueues the copy of a batch; pageable memory is on its way when this returns.
+  // Enqueues the copy of a batch; pageable memory has been read when this returns.
   void begin_copy(std::uint64_t batch, const std::byte* memory) {
     cuda_.check(cuda_.memcpyHtoDAsync(buffer_.get(), memory, batch_bytes_, stream_.get()));
     cuda_.check(cuda_.eventRecord(copied_[batch % kEvents].get(), stream_.get()));
   }
-  // Waits for the copy of a batch, one of the last two, and for all that was enqueued before it.
+  // Waits for the copy of one of the last two batches, and for all work enqueued before it.
   void wait_for_copy(std::uint64_t batch) {
     cuda_.check(cuda_.eventSynchronize(copied_[batch % kEvents].get()));
   }
@@ -48,11 +47,11 @@ class LoaderDevice {
     cuda_.check(outcome);
     return true;
   }
-  // Waits until they are.
+  // Waits until all copies and steps are complete.
   void drain() { cuda_.check(cuda_.streamSynchronize(stream_.get())); }
 
  private:
-  // One for a batch and one for the batch before.
+  // One for the current batch, one for the batch before.
   static constexpr std::size_t kEvents = 2;
 
   void launch_step() {
@@ -79,7 +78,7 @@ class LoaderDevice {
   std::array<Event, kEvents> copied_;
   Event step_begun_;
   Event step_done_;
-  DeviceMemory buffer_;  // of every batch: the stream has one copy or step under way at a time
+  DeviceMemory buffer_;  // for all batches: the stream runs one copy or step at a time
 };
 
 }  // namespace pinbench

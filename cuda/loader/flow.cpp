@@ -47,7 +47,7 @@ std::optional<LoadedBatch> LoaderFlow::take_made() {
 std::optional<LoadedBatch> LoaderFlow::take_ready(std::uint64_t index, std::chrono::milliseconds patience) {
   std::unique_lock lock(mutex_);
   ready_.wait_for(lock, patience, [&] { return stopped_ || ready_batches_.contains(index); });
-  // An abort wakes nobody: the consumer, which waits here, looks for it and stops all others.
+  // An abort wakes no thread: the consumer, which waits here, checks for it and stops the others.
   if (abort_.is_set() && !stopped_) {
     lock.unlock();
     stop();

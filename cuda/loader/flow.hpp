@@ -24,25 +24,25 @@ struct LoadedBatch {
   PinnedPool::Lease pinned;
 };
 
-// The queues between workers, pinning thread and consumer. As in torch's DataLoader, it is fixed beforehand
-// which worker makes which batch, a worker may make one more whenever the consumer takes one, batches are
-// passed on in the order in which they get ready, and the consumer takes them by their index.
+// The queues between workers, pinning thread and consumer. As in torch's DataLoader, each batch has a fixed
+// worker, and a worker may make one more whenever the consumer takes one. Batches are passed on as they get
+// ready; the consumer takes them by index.
 class LoaderFlow {
  public:
   // `abort` ends everything like stop(), within a few milliseconds.
   LoaderFlow(const LoaderOptions& options, const AbortFlag& abort);
 
-  // For a worker: waits until it may make this batch, one of its own. False at the end.
+  // For a worker: waits until it may make this batch of its own. False after stop().
   bool wait_for_leave(std::uint64_t batch);
-  // Passes a batch on: to the pinning thread where there is one, and from there to the consumer.
+  // Passes a batch to the pinning thread, if there is one, and from there to the consumer.
   void put_made(LoadedBatch batch);
   void put_ready(LoadedBatch batch);
-  // For the pinning thread: whichever batch is made next; empty at the end.
+  // For the pinning thread: waits for the next batch; empty after stop().
   std::optional<LoadedBatch> take_made();
-  // For the consumer: this batch, waited for at most `patience`; empty if it has not come, and at the end.
+  // For the consumer: waits for this batch at most `patience`; empty if it did not come, and after stop().
   std::optional<LoadedBatch> take_ready(std::uint64_t index, std::chrono::milliseconds patience);
 
-  // The end: all that wait go on, and all that make samples stop before the next one.
+  // Wakes all waiting threads; workers stop before their next sample.
   void stop();
   // Frees all batches in the queues, once no thread uses them any more.
   void discard();
@@ -50,11 +50,11 @@ class LoaderFlow {
 
  private:
   const bool pins_;
-  const std::size_t batches_ahead_;  // the most that were begun and that the consumer has not taken yet
+  const std::size_t batches_ahead_;  // limit of batches that were begun and not yet taken by the consumer
   const AbortFlag& abort_;
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;
-  std::deque<std::condition_variable> leave_given_;  // one a worker: a batch taken wakes one of them
+  std::deque<std::condition_variable> leave_given_;  // by worker: taking a batch wakes one worker
   std::condition_variable made_;
   std::condition_variable ready_;
   std::uint64_t taken_ = 0;

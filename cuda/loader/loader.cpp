@@ -14,11 +14,11 @@ constexpr std::size_t kMostBatchesAhead = std::size_t{1} << 20;
 constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 60;
 constexpr std::uint64_t kMostStride = std::uint64_t{1} << 20;
 constexpr std::size_t kMostBatchBytes = std::size_t{1} << 46;
-// A step cannot be interrupted.
+// Limits of a step, because it cannot be interrupted.
 constexpr std::uint64_t kLongestStepNs = 60'000'000'000;
 constexpr double kMostMultiplyAdds = 1e18;
 
-// Throws INVALID_REQUEST for options with which no loader can work.
+// Throws INVALID_REQUEST for impossible options.
 void validate(const LoaderOptions& options) {
   const auto require = [](bool holds, const char* what) {
     if (!holds) throw Error("INVALID_REQUEST", what);
@@ -137,7 +137,7 @@ void Loader::run_pinning() {
     batch.pinned = pool_.lease();
     made->mapping = made->file.map();
     std::memcpy(batch.pinned->bytes().data(), made->mapping.get(), options_.batch_bytes());
-    made.reset();  // the shared memory goes before the batch is handed on, as torch's does
+    made.reset();  // frees the shared memory before the batch is passed on, as torch does
     flow_.put_ready(std::move(batch));
   }
 }

@@ -15,11 +15,11 @@ namespace pinbench {
 
 // A model of a training job's loader: NativeLoader of src/native/loader-contract.ts. Workers, pinning thread
 // and consumer run from construction until close(), a failure or an abort. It must be closed before its
-// session goes. Calls may come from any thread.
+// session is destroyed. Calls may come from any thread.
 class Loader {
  public:
   // Throws INVALID_REQUEST, NO_KERNELS, TOO_MANY_THREADS, ABORTED or the driver's error. `kernels` may be
-  // null, and `burner` empty where samples have no cost; both outlive the loader.
+  // null, and `burner` empty if samples have no cost; both must outlive the loader.
   Loader(DeviceContext& context, const Kernels* kernels, const std::optional<CpuBurner>& burner,
          std::uint64_t seed, LoaderOptions options);
   ~Loader();
@@ -30,7 +30,7 @@ class Loader {
   LoaderArrivals arrivals(std::chrono::nanoseconds patience);
   void close();
   bool is_closed() const { return closed_; }
-  // Final once it is closed.
+  // Final after close().
   std::uint64_t samples_begun() const { return recipe_.samples_begun.load(std::memory_order_relaxed); }
 
  private:

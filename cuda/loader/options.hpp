@@ -7,8 +7,8 @@
 
 namespace pinbench {
 
-// At least this long, and at least this many multiply-adds for each byte of the batch. There is no step if
-// both are 0.
+// A step takes at least this long, and does at least this many multiply-adds for each byte of the batch.
+// There is no step if both are 0.
 struct LoaderStep {
   std::uint64_t duration_ns = 0;
   double multiply_adds_per_byte = 0;
@@ -23,8 +23,8 @@ struct LoaderOptions {
   std::size_t sample_bytes = 1;
   std::uint64_t sample_cost_ns = 0;
   std::vector<std::string> files;
-  // Where the loader begins in the endless sequence of samples, and how far it goes on from one to the next:
-  // loaders that take turns each have a part of their own.
+  // The first sample in an endless sequence, and the distance to the next: loaders that take turns each have
+  // their own part.
   std::uint64_t first_sample = 0;
   std::uint64_t sample_stride = 1;
   // Files leave the page cache as soon as they have been read.

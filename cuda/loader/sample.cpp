@@ -10,10 +10,10 @@
 namespace pinbench {
 namespace {
 
-// The most that one read takes, so that a thread reading a huge file can still be stopped.
+// Largest read, so that a thread reading a huge file can still be stopped.
 constexpr std::size_t kReadBytes = std::size_t{16} << 20;
 
-// Words of which no two in a row are equal, as fast as memory takes them.
+// Fills memory at its full speed with words of which no two in a row are equal.
 void fill(std::span<std::byte> memory, std::uint64_t state) {
   const std::size_t words = memory.size() / sizeof state;
   for (std::size_t i = 0; i < words; ++i, state += kOddStep) {
@@ -22,7 +22,7 @@ void fill(std::span<std::byte> memory, std::uint64_t state) {
   std::memcpy(memory.data() + words * sizeof state, &state, memory.size() % sizeof state);
 }
 
-// Doubles what is filled already: a tiny file takes few calls of memcpy.
+// Doubles the filled part with each memcpy, so that a tiny file takes few calls.
 void fill_repeating(std::span<std::byte> memory, std::span<const std::byte> content) {
   std::size_t filled = std::min(content.size(), memory.size());
   std::memcpy(memory.data(), content.data(), filled);
@@ -38,7 +38,7 @@ void fill_repeating(std::span<std::byte> memory, std::span<const std::byte> cont
 void drop_from_page_cache(const std::vector<std::string>& files) {
   for (const auto& path : files) {
     const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    fdatasync(file.get());  // fails for what is no file, which has no pages either
+    fdatasync(file.get());  // fails for special files, which have no pages either
     posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED);
   }
 }
@@ -84,7 +84,7 @@ void SampleMaker::make_sample(std::uint64_t sample, std::span<std::byte> memory)
 std::span<const std::byte> SampleMaker::read_whole(const std::string& path) {
   const std::uint64_t storage_before = storage_bytes_of(RUSAGE_THREAD);
   const ReadableFile file(path);
-  // One byte more than the file has, so that its end is found without growing the buffer.
+  // One byte more than the file's size, so that the end is found without growing the buffer.
   grow_scratch(file.size() + 1);
   std::size_t held = 0;
   while (!stop_.load(std::memory_order_relaxed)) {

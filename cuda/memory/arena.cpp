@@ -31,7 +31,7 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
       fill_pattern(bytes(piece), pattern_at(pattern_base(seed, piece.worker, piece.chunk), piece.offset));
       if (is_file(kind)) read_pages(chunk(piece.worker, piece.chunk).subspan(piece.offset, piece.bytes));
     });
-    // To storage now, so that the kernel does not write during a measurement.
+    // Writes to storage now, so that the kernel does not write during a measurement.
     const auto write_back = [](std::span<std::byte> memory) { msync(memory.data(), memory.size(), MS_SYNC); };
     if (is_file(kind))
       context.for_each_piece(blocks_.size(), [&](std::size_t i) { write_back(blocks_[i].writable()); });
@@ -47,7 +47,7 @@ HostArena::HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeo
   }
 }
 
-// On the device's thread, whose placement is the memory's.
+// Runs on the device's thread, which has the placement of the memory.
 void HostArena::find_nodes(DeviceContext& context) {
   HostSpans spans;
   for (const auto& block : blocks_) spans.push_back(block.bytes());
@@ -55,8 +55,8 @@ void HostArena::find_nodes(DeviceContext& context) {
       [&] { report_.pages_of_node = pages_of_nodes(context.cuda().host_calls(), spans); });
 }
 
-// The addresses never change, and asking for them takes longer than starting a small copy: all of that is
-// done before anything is timed.
+// Finds the device addresses in advance: they never change, and a look-up takes longer than starting a small
+// copy.
 void HostArena::map(DeviceContext& context) {
   const auto& cuda = context.cuda();
   context.on_device_thread([&] {
@@ -69,7 +69,7 @@ void HostArena::map(DeviceContext& context) {
 
 DeviceArena::DeviceArena(DeviceContext& context, const ArenaGeometry& geometry) : geometry_(geometry) {
   context.on_device_thread([&] {
-    std::vector<DeviceMemory> chunks;  // freed on this thread where one cannot be had
+    std::vector<DeviceMemory> chunks;  // freed on this thread if an allocation fails
     for (std::size_t i = 0; i < geometry.total_chunks(); ++i) {
       context.abort().throw_if_set();
       chunks.push_back(allocate_device_memory(context.cuda(), geometry.chunk_bytes));

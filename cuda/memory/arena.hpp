@@ -13,37 +13,36 @@ namespace pinbench {
 struct ArenaReport {
   std::size_t bytes = 0;
   std::optional<std::size_t> huge_page_bytes;
-  // As pages_of_nodes() tells; empty before find_nodes().
+  // From pages_of_nodes(); empty before find_nodes().
   std::map<int, std::size_t> pages_of_node;
 };
 
-// The host memory of one kind: a block a worker and chunk. Between two measurements every byte of it holds
-// the test pattern of its position (pattern_base of worker and chunk): a copy's source needs no filling, and
-// a copy's destination, poisoned before, holds it again once the copy has been found right.
+// The host memory of one kind: a block for each worker and chunk. Between measurements every byte holds the
+// test pattern of its position (pattern_base() of worker and chunk): sources need no filling, and a right
+// copy restores the pattern of its poisoned destination.
 class HostArena {
  public:
-  // The pages of pageable memory lie where the threads that touch them first run: each worker touches its
-  // own, and that takes long with few workers. `any_thread_touches`: it makes no difference, so that all
-  // share it out.
-  // `folder` is that of a file's memory.
+  // Pages of pageable memory are on the node of the thread that touches them first, so each worker touches
+  // its own. `any_thread_touches`: the node is always the same, so all threads share the work. `folder` is
+  // for memory of files.
   HostArena(DeviceContext& context, HostMemoryKind kind, const ArenaGeometry& geometry, std::uint64_t seed,
             bool any_thread_touches, const std::string& folder = "");
 
   HostMemoryKind kind() const { return kind_; }
   const ArenaGeometry& geometry() const { return geometry_; }
   const ArenaReport& report() const { return report_; }
-  // Asks the system, which takes its time, on which nodes the memory lies.
+  // Finds the nodes of the memory, which takes the system long.
   void find_nodes(DeviceContext& context);
   std::span<std::byte> chunk(std::size_t worker, std::size_t index) const {
     return blocks_[geometry_.first_chunk(worker) + index].bytes();
   }
-  // For those who fill and compare.
+  // Writable bytes, for filling and comparing.
   std::span<std::byte> bytes(const Range& range) const {
     return blocks_[geometry_.first_chunk(range.worker) + range.chunk].writable().subspan(range.offset,
                                                                                          range.bytes);
   }
-  // Where the device finds a chunk of pinned memory, which is what kernels copy from and to; 0 for other
-  // kinds, and where the device cannot map the host's memory.
+  // The device address of a chunk of pinned memory, for kernels; 0 for other kinds, or if the device cannot
+  // map host memory.
   cu::DevicePtr mapped_chunk(std::size_t worker, std::size_t index) const {
     return mapped_chunks_.empty() ? 0 : mapped_chunks_[geometry_.first_chunk(worker) + index];
   }

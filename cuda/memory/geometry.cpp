@@ -52,7 +52,7 @@ BufferPosition buffer_position(const ArenaGeometry& geometry, std::size_t size_b
 std::size_t copies_alone(std::size_t copies, std::size_t pieces, std::size_t places) {
   const std::size_t total = copies * pieces;
   if (total <= places) return copies;
-  // The pieces that are neither written over nor write over others.
+  // The copies whose pieces neither overwrite others nor are overwritten.
   const std::size_t first = (total - places + pieces - 1) / pieces;
   const std::size_t end = places / pieces;
   return end > first ? end - first : 0;

@@ -16,14 +16,13 @@ struct ArenaGeometry {
   // The position of a worker's first chunk among all chunks.
   std::size_t first_chunk(std::size_t worker) const;
   std::size_t bytes() const { return total_chunks() * chunk_bytes; }
-  // Whether every buffer of `other` has a place here too.
+  // Whether every buffer of `other` fits here too.
   bool holds(const ArenaGeometry& other) const;
-  // Throws INVALID_REQUEST for what no machine has, so that no sum or product of sizes overflows from here
-  // on.
+  // Throws INVALID_REQUEST for sizes that no machine has, so that no sum or product of sizes overflows.
   void validate() const;
 };
 
-// The most bytes of anything that a session reserves: far beyond any machine.
+// Largest reservation of a session: more bytes than any machine has.
 inline constexpr std::size_t kMostReservedBytes = std::size_t{1} << 46;
 
 struct BufferPosition {
@@ -49,19 +48,19 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t multiple) {
 std::size_t buffers_per_chunk(const ArenaGeometry& geometry, std::size_t size_bytes);
 BufferPosition buffer_position(const ArenaGeometry& geometry, std::size_t size_bytes, std::size_t index);
 
-// Of `copies` copies in a row, each in `pieces` pieces that go round `places`, counts those whose places no
-// piece of another copy used: the data found there proves them.
+// Counts the copies, of `copies` in a row, that shared no slot with another copy: data in their slots proves
+// them. Each copy is written in `pieces` pieces to `places` slots in turn.
 std::size_t copies_alone(std::size_t copies, std::size_t pieces, std::size_t places);
 
-// The ranges that `count` buffers of a rotation of `buffers`, from `first` on, cover in one worker's arena;
-// neighbours merged.
+// The ranges of one worker's arena that `count` buffers cover, from buffer `first` of a rotation of `buffers`
+// on; adjacent ranges are merged.
 std::vector<Range> covered_ranges(const ArenaGeometry& geometry, std::size_t worker, std::size_t size_bytes,
                                   std::size_t buffers, std::size_t first, std::size_t count);
 
-// These ranges in pieces of at most `piece_bytes`, for threads to share out.
+// Splits ranges into pieces of at most `piece_bytes`, for threads to share.
 std::vector<Range> split_ranges(const std::vector<Range>& ranges, std::size_t piece_bytes);
 
-// All of the arena, a range a chunk.
+// The whole arena, one range for each chunk.
 std::vector<Range> whole_arena(const ArenaGeometry& geometry);
 
 }  // namespace pinbench

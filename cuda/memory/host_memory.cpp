@@ -27,7 +27,7 @@ Error file_not_made(const std::string& folder, std::size_t bytes, int error) {
                                     ": " + std::strerror(error));
 }
 
-// What the system's list of this process's memory says of a range of addresses.
+// An entry of /proc/self/smaps: a range of addresses.
 struct Mapping {
   std::uintptr_t begin = 0;
   std::uintptr_t end = 0;
@@ -61,7 +61,7 @@ HostBlock HostBlock::allocate(DeviceContext& context, HostMemoryKind kind, std::
   HostBlock block;
   switch (kind) {
     case HostMemoryKind::kPageable:
-      // As a program would call it, so that a large block lies 16 bytes into a page, as a program's does.
+      // malloc(), as in programs: a large block then begins 16 bytes into a page, like theirs.
       block.malloced_.reset(static_cast<std::byte*>(std::malloc(bytes)));
       if (!block.malloced_) throw out_of_host_memory(bytes);
       block.bytes_ = {block.malloced_.get(), bytes};
@@ -98,8 +98,8 @@ void HostBlock::allocate_pinned(DeviceContext& context, std::size_t bytes, unsig
   bytes_ = {static_cast<std::byte*>(pinned_.get()), bytes};
 }
 
-// Registering faults pages in one after the other on one thread; huge pages that all CPUs have touched before
-// make it several times faster than cuMemHostAlloc.
+// Registering faults in pages one by one on one thread. With huge pages that all CPUs have touched before, it
+// is several times faster than cuMemHostAlloc.
 void HostBlock::allocate_registered(DeviceContext& context, std::size_t bytes) {
   constexpr std::size_t kPieceBytes = PageSizes::kTwoMiB;
   auto [pages, memory] = map_huge_pages(bytes);
@@ -117,9 +117,9 @@ void HostBlock::allocate_registered(DeviceContext& context, std::size_t bytes) {
   });
 }
 
-// The file has no name, so that nothing is left behind however the process ends. Its blocks are allocated, so
-// that a full disk is an error and no SIGBUS. The mapping is private, as safetensors and torch map weights,
-// or shared where it is to be registered, because the driver may refuse pages that a write would replace.
+// The file has no name, so that nothing is left behind however the process ends. Its blocks are allocated
+// first, so that a full disk is an error and not a SIGBUS. The mapping is private, as safetensors and torch
+// map weights; shared if it is registered, because the driver may refuse copy-on-write pages.
 void HostBlock::allocate_file(const std::string& folder, std::size_t bytes, bool is_registered) {
   if (folder.empty()) throw Error("INVALID_REQUEST", "memory of a file needs a folder for it");
   std::string path = folder + "/pinbench-XXXXXX";
@@ -162,7 +162,7 @@ void touch_pages(const AbortFlag& abort, std::span<std::byte> memory) {
   };
   for (std::size_t offset = 0; offset < memory.size() && !abort.is_set(); offset += page_sizes().page)
     touch(offset);
-  touch(memory.size() - 1);  // in a page of its own where the first byte does not begin one
+  touch(memory.size() - 1);  // the last page, if memory does not begin at a page boundary
 }
 
 void read_pages(std::span<const std::byte> memory) {

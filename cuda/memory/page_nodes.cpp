@@ -39,8 +39,7 @@ std::map<int, std::size_t> pages_of_nodes(const HostCalls& calls, const HostSpan
 }
 
 std::map<int, std::size_t> pages_in_numa_maps(std::string_view text, const HostSpans& memory) {
-  // A line is "begin policy … N0=12 N3=4 …": where a mapping ends it does not say, but mappings do not
-  // overlap.
+  // A line is "begin policy … N0=12 N3=4 …": it lacks the mapping's end, but mappings do not overlap.
   std::map<std::uintptr_t, std::string_view> lines;
   while (!text.empty()) {
     const auto line = take_line(text);

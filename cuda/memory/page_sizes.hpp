@@ -17,10 +17,10 @@ struct PageSizes {
   std::size_t page = 4096;
   std::size_t huge = kTwoMiB;  // of transparent huge pages
 
-  // Of the address of memory that is to have huge pages. What is smaller than one may have folios of 2 MiB.
+  // Alignment of memory that should have huge pages. Memory smaller than one may have folios of 2 MiB.
   constexpr std::size_t alignment(std::size_t bytes) const { return bytes >= huge ? huge : kTwoMiB; }
 
-  // What the sizes of a pool's pieces are multiples of: the largest that leaves each of them one.
+  // The unit of a pool's pieces: the largest page size of which each piece gets at least one.
   constexpr std::size_t unit_of_pieces(std::size_t pool_bytes, std::size_t pieces) const {
     for (const std::size_t unit : {huge, kTwoMiB}) {
       if (pool_bytes / unit >= pieces) return unit;
@@ -39,7 +39,7 @@ inline const PageSizes& page_sizes() {
   static const PageSizes sizes = [] {
     PageSizes read;
     read.page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-    // A kernel without them keeps the default: then it makes no difference.
+    // Kernels without huge pages keep the default, which then does not matter.
     const auto huge = read_system_file("/sys/kernel/mm/transparent_hugepage/hpage_pmd_size");
     if (const std::size_t bytes = huge ? leading_number(*huge) : 0; bytes > 0) read.huge = bytes;
     return read;

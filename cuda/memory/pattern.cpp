@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kWordBytes = 8;
 constexpr std::size_t kVectorBytes = sizeof(Vector);
 
-// Compares word by word; for the few places where a vector block differs.
+// Compares word by word, only where a vector block differs.
 void count_mismatches(std::span<const std::byte> region, std::uint64_t base, std::size_t begin,
                       std::size_t end, kernels::VerifyResult& result) {
   for (std::size_t offset = begin; offset < end; offset += kWordBytes) {

@@ -9,7 +9,7 @@
 namespace pinbench {
 
 // The test pattern on the CPU (see kernel_abi.hpp) and the poison that destinations hold before a copy. Both
-// are written past the caches (non-temporal stores), so that checking leaves no buffer warm.
+// are written with non-temporal stores, so that checks leave no buffer in the caches.
 
 // A range whose content was not the pattern.
 struct Mismatch {
@@ -20,9 +20,8 @@ struct Mismatch {
 
 inline constexpr unsigned char kPoisonByte = 0xA5;
 
-// The seed of a generation of the pattern. Buffers hold generation 0 between measurements; where every copy
-// is compared, the sources of each sample hold a new one, so that what an earlier copy brought is known as
-// old.
+// The seed of a generation of the pattern. Buffers hold generation 0 between measurements. If every copy is
+// compared, each sample's sources hold a new generation, so that bytes of an earlier copy are recognised.
 constexpr std::uint64_t generation_seed(std::uint64_t seed, std::uint64_t generation) {
   return seed + generation * kernels::kPatternStep;  // odd, so that no two generations share a seed
 }
@@ -30,7 +29,7 @@ constexpr std::uint64_t generation_seed(std::uint64_t seed, std::uint64_t genera
 // The pattern's first word in each worker's chunk: far enough apart that no two chunks share a run of words.
 std::uint64_t pattern_base(std::uint64_t seed, std::size_t worker, std::size_t chunk);
 
-// The pattern `offset` bytes (a multiple of 8) into a region that begins with `base`.
+// The word at `offset_bytes` (a multiple of 8) of a region whose pattern begins with `base`.
 constexpr std::uint64_t pattern_at(std::uint64_t base, std::size_t offset_bytes) {
   return base + offset_bytes / 8 * kernels::kPatternStep;
 }

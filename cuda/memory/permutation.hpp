@@ -15,12 +15,12 @@ constexpr std::uint64_t mixed(std::uint64_t value) {
 
 inline constexpr std::uint64_t kOddStep = 0x9E3779B97F4A7C15ull;
 
-// A permutation of the numbers below `count`, at least 1, that looks random, and is computed number by
-// number: pools have millions of places, of which a call copies some.
+// A pseudo-random permutation of the numbers below `count` (at least 1), computed number by number: pools
+// have millions of slots, and a call copies only some.
 //
-// A Feistel network, which is a permutation whatever its rounds compute; four make it look random (Luby and
-// Rackoff 1988). Its numbers have an even count of bits, up to four times as many numbers as are wanted:
-// those beyond are enciphered again until one is not ("cycle walking", Black and Rogaway 2002).
+// A Feistel network is a permutation whatever its rounds compute; four rounds make it look random (Luby and
+// Rackoff 1988). Its numbers have an even number of bits, so there are up to four times as many as needed: a
+// number beyond `count` is enciphered again until it is below ("cycle walking", Black and Rogaway 2002).
 class Permutation {
  public:
   Permutation(std::uint64_t count, std::uint64_t seed)

@@ -11,11 +11,11 @@
 namespace pinbench {
 namespace {
 
-// Threads look for an abort, and share out one piece, after each stretch of this size: some milliseconds of
-// touching.
+// Bytes that a thread touches before it checks for an abort (some milliseconds), and the unit in which
+// threads share one piece.
 constexpr std::size_t kTouchedAtOnce = 16 * PageSizes::kTwoMiB;
 
-// A TiB in pieces of 16 MiB.
+// Enough for 1 TiB in pieces of 16 MiB.
 constexpr std::size_t kMostPieces = 65'536;
 
 void validate(const PoolOptions& options) {
@@ -30,7 +30,7 @@ void validate(const PoolOptions& options) {
     throw Error("INVALID_REQUEST", "a pool of several pieces is obtained by at most a thread for each");
 }
 
-// Whole huge pages where there are as many as pieces, else whole pages; the last piece has what is left.
+// Whole huge pages if there is one for each piece, else whole pages; the last piece has the rest.
 std::vector<std::size_t> sizes_of_pieces(const PoolOptions& options) {
   const std::size_t unit = page_sizes().unit_of_pieces(options.bytes, options.pieces);
   const std::size_t units = (options.bytes - 1) / unit + 1;
@@ -46,7 +46,7 @@ std::vector<std::size_t> sizes_of_pieces(const PoolOptions& options) {
 
 }  // namespace
 
-// What one thread has taken for the parts of its work.
+// Durations of one thread's work.
 struct Pool::Times {
   std::int64_t touch_ns = 0;
   std::int64_t register_ns = 0;
@@ -58,7 +58,7 @@ Pool::Pool(DeviceContext& context, const PoolOptions& options) : context_(contex
   validate(options_);
   context_.abort().throw_if_set();
   pieces_.resize(options_.pieces);
-  // Threads that have to be started first would count as time of the pool.
+  // Starts the threads now, so that their start does not count as time of the pool.
   context_.team().run(options_.threads, [](std::size_t) {});
   std::vector<Times> times(options_.threads);
   const auto begin_ns = now_ns();
@@ -95,7 +95,7 @@ void Pool::obtain(std::vector<Times>& times) {
   }
 }
 
-// All threads touch it, and one registers it.
+// All threads touch the piece, then one registers it.
 void Pool::obtain_in_one(std::vector<Times>& times) {
   auto& piece = pieces_.front();
   context_.team().run(1, [&](std::size_t) { piece.allocate(context_.cuda(), options_.way, options_.bytes); });
@@ -111,7 +111,7 @@ void Pool::obtain_in_one(std::vector<Times>& times) {
     times[thread].touch_ns = now_ns() - begin_ns;
   });
   context_.abort().throw_if_set();
-  // Which begins when the slowest thread has touched its last page.
+  // Registering begins when the slowest thread has touched its last page.
   times[0].touch_ns = std::ranges::max_element(times, {}, &Times::touch_ns)->touch_ns;
   context_.team().run(1, [&](std::size_t) {
     const auto begin_ns = now_ns();
@@ -120,7 +120,7 @@ void Pool::obtain_in_one(std::vector<Times>& times) {
   });
 }
 
-// Each thread takes one piece after the other, until all are there, one has failed, or there is an abort.
+// Each thread takes one piece after the other until all are allocated, one fails, or an abort.
 void Pool::obtain_in_pieces(std::vector<Times>& times) {
   const auto sizes = sizes_of_pieces(options_);
   std::atomic<std::size_t> next{0};
@@ -190,7 +190,7 @@ std::vector<double> Pool::copy(bool to_device, std::size_t size_bytes, std::size
     };
     copy_one(places.back());  // wakes the link up
     for (std::size_t i = 0; i < copies && !context_.abort().is_set(); ++i) {
-      // All over the pool, where there are more places than copies.
+      // Spreads copies over the whole pool if it has more slots than copies.
       const std::size_t place = places.size() > copies ? i * places.size() / copies : i % places.size();
       durations_ns.push_back(copy_one(places[place]));
     }
@@ -208,7 +208,7 @@ double Pool::release() noexcept {
   return static_cast<double>(now_ns() - begin_ns);
 }
 
-// Where there are no threads for it, one gives back all.
+// If threads cannot start, the device's thread frees all pieces.
 void Pool::give_back() noexcept {
   std::atomic<std::size_t> next{0};
   const auto give_some_back = [&] {

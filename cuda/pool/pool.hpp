@@ -18,22 +18,22 @@ struct PoolOptions {
   std::size_t threads = 1;
 };
 
-// NativePool of src/native/loader-contract.ts: what obtaining it took, and where it lies.
+// NativePool of src/native/loader-contract.ts: the time to allocate it, and its pages.
 struct PoolReport {
   double obtain_ns = 0;
-  // Of the slowest thread; 0 where the driver does it in the same call.
+  // Times of the slowest thread; 0 if the driver does all in one call.
   double touch_ns = 0;
   double register_ns = 0;
   std::optional<std::size_t> huge_page_bytes;
   std::map<int, std::size_t> pages_of_node;
 };
 
-// Pinned memory in one piece or in several: NativePool of src/native/loader-contract.ts. All is done by
-// threads of the session's team, in which the context is current.
+// Pinned memory in one piece or in several: NativePool of src/native/loader-contract.ts. Threads of the
+// session's team, in which the context is current, do all the work.
 class Pool {
  public:
-  // Obtains all of it. Throws what NativeSession.obtainPool() rejects with, once what was obtained has been
-  // given back. `context` outlives it, or it is released before.
+  // Allocates the pool. Throws what NativeSession.obtainPool() rejects with, after freeing what it had
+  // allocated. The pool must be released before `context` is destroyed.
   Pool(DeviceContext& context, const PoolOptions& options);
   ~Pool();
   Pool(const Pool&) = delete;
@@ -41,10 +41,10 @@ class Pool {
 
   const PoolReport& report() const { return report_; }
 
-  // Nanoseconds of each copy between the device and a place of the pool. Throws INVALID_REQUEST,
-  // POOL_RELEASED, ABORTED, or the driver's error.
+  // The duration, in ns, of each copy between the device and the pool. Throws INVALID_REQUEST, POOL_RELEASED,
+  // ABORTED, or the driver's error.
   std::vector<double> copy(bool to_device, std::size_t size_bytes, std::size_t copies);
-  // Gives all back, and says how many nanoseconds that took; 0 where it has been given back already.
+  // Frees the pool; returns the duration in ns, 0 if it was freed before.
   double release() noexcept;
   void end() noexcept { release(); }
   bool has_ended() const { return has_ended_; }
@@ -56,13 +56,13 @@ class Pool {
   void obtain_in_one(std::vector<Times>& times);
   void obtain_in_pieces(std::vector<Times>& times);
   void give_back() noexcept;
-  // The places of copies of this size: as many as each piece has room for.
+  // Addresses for copies of this size: as many as fit into each piece.
   std::vector<std::byte*> places(std::size_t size_bytes) const;
 
   DeviceContext& context_;
   const PoolOptions options_;
   std::mutex mutex_;
-  std::vector<PoolPiece> pieces_;  // none once it has been given back
+  std::vector<PoolPiece> pieces_;  // empty after release()
   std::atomic<bool> has_ended_{false};
   PoolReport report_;
 };

@@ -15,10 +15,10 @@
 namespace pinbench {
 namespace {
 
-// Of linux/mman.h since Linux 5.14; older C libraries do not have it.
+// MADV_POPULATE_WRITE of linux/mman.h since Linux 5.14; older C libraries lack it.
 constexpr int kMadvisePopulateWrite = 23;
 
-// MAP_HUGE_2MB of linux/mman.h: the kernel's own choice may be 1 GiB, or 512 MiB on arm64.
+// MAP_HUGE_2MB of linux/mman.h: the kernel's default may be 1 GiB, or 512 MiB on arm64.
 constexpr int kMapTwoMiB = 21 << 26;
 
 Error no_huge_pages(std::size_t bytes, int reason) {
@@ -26,7 +26,7 @@ Error no_huge_pages(std::size_t bytes, int reason) {
                                     " bytes: " + std::strerror(reason));
 }
 
-// One page of hugetlbfs for each that the memory begins: the system sets them aside at once, or refuses.
+// Rounds up to whole hugetlbfs pages. The system reserves them at once, or refuses.
 MappedPages map_hugetlb_pages(std::size_t bytes) {
   constexpr int kFlags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB | kMapTwoMiB;
   auto pages = map_file(-1, round_up(bytes, PageSizes::kTwoMiB), PROT_READ | PROT_WRITE, kFlags);
@@ -45,7 +45,7 @@ void PoolPiece::allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes)
       data = static_cast<std::byte*>(pinned_.get());
       break;
     case PoolWay::kRegister:
-      // Where malloc() has large blocks from; one that it gave out before would have its pages already.
+      // mmap(), as malloc() uses for large blocks; a block that malloc() reuses would have pages already.
       pages_ = map_pages(bytes);
       data = pages_.get();
       break;
@@ -63,9 +63,8 @@ void PoolPiece::allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes)
   bytes_ = {data, bytes};
 }
 
-// The system call finds and clears the pages without a fault for each. Where it is not known, they are
-// written to. Pages of hugetlbfs that a cgroup refuses would end the process if they were written to; the
-// system call tells instead.
+// The system call allocates pages without a fault for each; kernels without it need a write to each page. If
+// a cgroup refuses hugetlbfs pages, a write would kill the process, but the system call returns an error.
 void PoolPiece::touch(std::span<std::byte> part) const {
   const auto address = reinterpret_cast<std::uintptr_t>(part.data());
   auto* const begin = reinterpret_cast<std::byte*>(address / page_sizes().page * page_sizes().page);

@@ -15,22 +15,22 @@ enum class PoolWay { kHostAlloc, kRegister, kRegisterHuge, kRegisterHugetlb };
 // destroyed in such a thread, too.
 class PoolPiece {
  public:
-  // Obtains addresses; pinned memory with kHostAlloc, which needs no more. Throws OUT_OF_HOST_MEMORY,
-  // NO_HUGE_PAGES, or the driver's error.
+  // Allocates addresses; with kHostAlloc pinned memory, which needs no further step. Throws
+  // OUT_OF_HOST_MEMORY, NO_HUGE_PAGES, or the driver's error.
   void allocate(const CudaDriver& cuda, PoolWay way, std::size_t bytes);
-  // For the others: has the system give `part` of it pages, filled with zeros. Throws OUT_OF_HOST_MEMORY and
-  // NO_HUGE_PAGES.
+  // For other methods: makes the system allocate the pages of `part`, filled with zeros. Throws
+  // OUT_OF_HOST_MEMORY and NO_HUGE_PAGES.
   void touch(std::span<std::byte> part) const;
-  // Pins all of it. Throws the driver's error.
+  // Pins the whole piece. Throws the driver's error.
   void register_pages(const CudaDriver& cuda);
 
   std::span<std::byte> bytes() const { return bytes_; }
 
  private:
   PoolWay way_ = PoolWay::kHostAlloc;
-  // What the way needs; the rest is empty.
+  // Only members that the method needs are set.
   PinnedMemory pinned_;
-  MappedPages pages_;  // around the piece, which is aligned
+  MappedPages pages_;  // contain the piece, which is aligned
   std::span<std::byte> bytes_;
 };
 

@@ -1,7 +1,7 @@
 // Lets a library that was linked against a new glibc load on an older one: down to 2.28, which Node's own
-// binaries need. Every symbol here is hidden and takes the place of glibc's within the library alone, for our
-// objects and those of the static libstdc++ alike. scripts/check-symbols.mjs tells which are needed.
-#include <cstdlib>  // Defines __GLIBC__, where it is that.
+// binaries need. Every symbol here is hidden and replaces glibc's only within the library, for our objects
+// and those of the static libstdc++. scripts/check-symbols.mjs shows which are needed.
+#include <cstdlib>  // Defines __GLIBC__ if the C library is glibc.
 
 #if defined(__GLIBC__) && (defined(__x86_64__) || defined(__aarch64__))
 
@@ -11,9 +11,9 @@
 #include <time.h>
 #include <unistd.h>
 
-// glibc 2.34 moved these from libpthread and libdl into libc, and gave them a new version with that. The old
-// version is there still, so each is forwarded to it; before 2.34 it is found in the libraries that Node has
-// loaded. The old version is that of the first glibc for the processor.
+// glibc 2.34 moved these from libpthread and libdl into libc, with a new symbol version. Each is forwarded to
+// the old version, which still exists; before 2.34 it is in libraries that Node has loaded. The old version
+// is that of the first glibc for the processor.
 // clang-format off
 #if defined(__x86_64__)
 #define PINBENCH_OLD "GLIBC_2.2.5"
@@ -55,11 +55,11 @@ PINBENCH_FORWARD(pthread_setspecific);
 
 extern "C" {
 
-// 2.32: libstdc++ asks it whether it can do without atomic operations. It never can: the engine has threads.
+// glibc 2.32: libstdc++ skips atomic operations if it is true. It never is: the engine has threads.
 extern __attribute__((visibility("hidden"))) const char __libc_single_threaded;
 const char __libc_single_threaded = 0;
 
-// 2.33: inline before. For both processors the kernel's structure is glibc's.
+// glibc 2.33: inline before. On both processors the kernel's structure is the same as glibc's.
 __attribute__((visibility("hidden"))) int fstat(int file, struct stat* status) noexcept {
   return static_cast<int>(syscall(SYS_fstat, file, status));
 }
@@ -68,8 +68,8 @@ __attribute__((visibility("hidden"))) int fstat64(int file, struct stat64* statu
   return static_cast<int>(syscall(SYS_fstat, file, status));
 }
 
-// 2.30: waits by a clock of the caller's choice. Before, a condition variable waited by its own, the
-// real-time clock.
+// glibc 2.30: waits by the caller's clock. Before, a condition variable waited by its own, the real-time
+// clock.
 __attribute__((visibility("hidden"))) int pthread_cond_clockwait(pthread_cond_t* condition,
                                                                  pthread_mutex_t* mutex, clockid_t clock,
                                                                  const timespec* deadline) {

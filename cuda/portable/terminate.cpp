@@ -21,7 +21,7 @@ void __verbose_terminate_handler() {
   } catch (const std::exception& error) {
     std::fprintf(stderr, "  what():  %s\n", error.what());
   } catch (...) {
-    // It says no more of itself.
+    // Not a std::exception, so there is no message.
   }
   std::abort();
 }

@@ -7,7 +7,7 @@
 namespace pinbench {
 namespace {
 
-// Not by malloc(), which gives out again what was touched before.
+// Does not use malloc(), which may return memory that was touched before.
 PinningCost measure_first_touch(DeviceContext& context, std::size_t size_bytes) {
   PinningCost cost;
   context.on_device_thread([&] {
@@ -57,7 +57,7 @@ double measure_first_copy_ns(Session& session, std::chrono::milliseconds rest) {
   context.on_device_thread([&] {
     const HostBlock source(std::move(host));  // so that it is freed on this thread
     const auto destination = allocate_device_memory(cuda, kBytes);
-    // Obtaining memory wakes CPU, link and device up.
+    // Rests first, because allocating memory wakes CPU, link and device.
     if (rest.count() > 0) std::this_thread::sleep_for(rest);
     const auto begin_ns = now_ns();
     const auto copied = cuda.memcpyHtoDAsync(destination.get(), source.bytes().data(), kBytes, stream);

@@ -91,7 +91,7 @@ std::optional<PeerPath> prepare_peer(Session& session, const MeasureRequest& req
   return PeerPath{route, reads ? other : own, reads ? own : other, &peer->context().abort()};
 }
 
-// One call, with the sessions locked.
+// One call of measure(), with the sessions locked.
 class Measurement {
  public:
   Measurement(Session& session, const MeasureRequest& request)
@@ -107,7 +107,7 @@ class Measurement {
     try {
       take_samples(timing);
     } catch (const Error& error) {
-      // The cell has failed; the next one must find its sources whole.
+      // The cell has failed; the next one needs intact sources.
       if (!error.sticky()) restore_if_changed();
       throw;
     }
@@ -118,7 +118,7 @@ class Measurement {
       return result_;
     }
     if (verifies() && !verifies_every()) data_->verify_destinations(request_, 0, result_);
-    // What was found wrong is put in order, so that one wrong copy is reported once.
+    // Wrong data is restored, so that one wrong copy is reported once.
     if (verifies_every() || changes_buffers(request_) || !result_.mismatches.empty())
       data_->restore(request_);
     if (verifies() && is_aborted()) {
@@ -137,7 +137,7 @@ class Measurement {
   }
 
  private:
-  // Everything that is not timed; what is returned must live until all copies are made.
+  // Prepares everything that is not timed. The returned lists must live until all copies are made.
   std::vector<BlockAddresses> prepare() {
     session_.lanes().ensure(request_.threads());
     buffers_ = buffers_of(request_, memory_);
@@ -158,8 +158,8 @@ class Measurement {
       timing.take_samples(0, request_.samples);
     }
   }
-  // Outside the clock, around each sample: sources that hold what was never copied before, poisoned
-  // destinations, and a comparison of these.
+  // Untimed, around each sample: fills sources with a new generation, poisons destinations, and compares them
+  // afterwards.
   void take_compared_samples(TimingRun& timing) {
     for (std::size_t sample = 0; sample < request_.samples && !is_aborted(); ++sample) {
       const auto part = part_of(request_, sample);

@@ -15,15 +15,15 @@ void check_request(Session& session, const MeasureRequest& request, const CellMe
 // Throws INVALID_REQUEST or NO_PEER_COPIES if these two devices, or one alone, cannot copy that way.
 void check_peer(Session& session, const MeasureRequest& request);
 
-// The lists of one worker's copies in blocks, as far as they are kept in ordinary memory: those of the first
-// copy, then those of the second, and so on.
+// Block addresses of one worker's copies that are listed in ordinary memory: those of the first copy, then
+// those of the second, and so on.
 struct BlockAddresses {
   std::vector<cu::DevicePtr> host;
   std::vector<cu::DevicePtr> device;
 };
 
-// Lists the ends of all blocks before anything is timed: adds the lists to the buffers, which are the copies
-// of the call in their order. What is returned must live as long as these.
+// Lists the addresses of all blocks before anything is timed, and adds the lists to `buffers`, the copies of
+// the call in order. The result must live as long as `buffers`.
 std::vector<BlockAddresses> list_blocks(DeviceContext& context, const MeasureRequest& request,
                                         const CellMemory& memory, std::vector<WorkerBuffers>& buffers);
 

@@ -40,8 +40,8 @@ void Session::open() {
   opening_.opened_at_ns = static_cast<double>(now_ns());
 }
 
-// Gigabytes take long to free: those of ordinary memory, which needs no driver, go at the same time as the
-// others.
+// Freeing gigabytes takes long: pageable memory, which needs no driver, is freed at the same time as the
+// rest.
 void Session::free_all() noexcept {
   auto pageable = host_arenas_.extract(HostMemoryKind::kPageable);
   context_.free_on_device_thread(
@@ -66,10 +66,10 @@ ArenaReport Session::reserve_host(HostMemoryKind kind, const ArenaGeometry& geom
       context_.on_device_thread([&] { host_arenas_.erase(found); });
     }
   }
-  // Not under the lock: memory of several kinds is made ready at the same time.
+  // Outside the lock, so that memory of several kinds can be reserved at the same time.
   HostArena arena(context_, kind, geometry, options_.seed, context_.has_one_memory_node(),
                   options_.file_folder.value_or(""));
-  // The page cache may lie on another node than the one that memory is asked of.
+  // The page cache may be on another node than the preferred one.
   if (options_.reports_nodes.value_or(false) || is_file(kind)) arena.find_nodes(context_);
   const std::lock_guard lock(mutex_);
   return host_arenas_.insert_or_assign(kind, std::move(arena)).first->second.report();
@@ -86,7 +86,7 @@ void Session::reserve_device(const ArenaGeometry& geometry, bool with_destinatio
     checker_->fill(stretches_of(*device_arena_, whole_arena(geometry), options_.seed));
     context_.abort().throw_if_set();
   } catch (...) {
-    release_device();  // an arena without its pattern must not be measured with
+    release_device();  // an arena without its pattern must not be used
     throw;
   }
 }

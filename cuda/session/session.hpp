@@ -24,9 +24,9 @@ struct SessionOptions {
   int device = 0;
   Placement placement;
   std::uint64_t seed = 0;
-  // Whether reports on host memory have the nodes of its pages.
+  // Whether reports on host memory include the nodes of its pages.
   std::optional<bool> reports_nodes;
-  // Where the files of files' memory are made.
+  // Folder for the files of file memory.
   std::optional<std::string> file_folder;
 };
 
@@ -41,7 +41,7 @@ struct MemoryInfo {
   std::size_t total_bytes = 0;
 };
 
-// What runs beside a session's other work, or holds memory of it: loads or pools. Thread safe.
+// The loads or the pools of a session, which live beside its other work. Thread safe.
 template <class Work>
 class Running {
  public:
@@ -61,8 +61,8 @@ class Running {
   std::vector<std::shared_ptr<Work>> works_;
 };
 
-// What is open on one device: its context and threads, streams, kernels and memory. Who measures with it
-// holds mutex(); reserve_host() of different kinds may overlap. abort() may come from any thread.
+// An open device: its context, threads, streams, kernels and memory. A measurement holds mutex(); calls of
+// reserve_host() for different kinds may overlap. Any thread may call abort().
 class Session {
  public:
   // `nvml` may be null.
@@ -79,15 +79,15 @@ class Session {
   MemoryInfo memory_info();
   void abort() { context_.abort().set(); }
 
-  // At most one is open at a time (LOADER_OPEN), and nothing else may be measured meanwhile.
+  // At most one loader is open at a time (LOADER_OPEN), and nothing else may be measured meanwhile.
   std::shared_ptr<Loader> open_loader(const LoaderOptions& options);
   // Nothing else is measured meanwhile.
   WeightsPass load_weights(const WeightsRequest& request);
-  // These do not wait for what is measured, and several may be there at once. They end with the session at
-  // the latest.
+  // Loads and pools do not wait for measurements, and there may be several. They end with the session at the
+  // latest.
   std::shared_ptr<Load> start_load(const LoadOptions& options);
   std::shared_ptr<Pool> obtain_pool(const PoolOptions& options);
-  // Ends loads and gives pools back, as the session's end does.
+  // Ends loads and frees pools, as the session's end does.
   void end_work() noexcept;
 
   std::mutex& mutex() { return mutex_; }
@@ -97,13 +97,13 @@ class Session {
   Checker& checker() { return *checker_; }
   PeerAccess& peer_access() { return *peer_access_; }
   LinkState read_link() const;
-  // Null where nothing was reserved.
+  // Null if nothing was reserved.
   const HostArena* host_arena(HostMemoryKind kind) const;
   const DeviceArena* device_arena() const { return device_arena_ ? &*device_arena_ : nullptr; }
   const DeviceArena* device_destination() const {
     return device_destination_ ? &*device_destination_ : nullptr;
   }
-  // Of the pattern (pattern.hpp): one that no source has held yet.
+  // A generation of the pattern (pattern.hpp) that no source has held yet.
   std::uint64_t next_generation() { return ++generation_; }
 
  private:
@@ -124,7 +124,7 @@ class Session {
   std::uint64_t generation_ = 0;
   std::map<HostMemoryKind, HostArena> host_arenas_;
   std::optional<DeviceArena> device_arena_;
-  std::optional<DeviceArena> device_destination_;  // within the device and between two only
+  std::optional<DeviceArena> device_destination_;  // only for copies within the device or between two
   std::optional<CpuBurner> burner_;                // calibrated once, so that all loaders do the same work
   std::weak_ptr<Loader> loader_;                   // the last one that was opened
   Running<Load> loads_;
@@ -132,7 +132,7 @@ class Session {
 };
 
 // Takes some samples of a cell: measure() of NativeSession in src/native/contract.ts. A copy between two
-// devices is a call of both sessions, which do nothing else meanwhile.
+// devices locks both sessions.
 MeasureResult measure(Session& session, const MeasureRequest& request);
 
 struct PinningCost {
@@ -141,12 +141,12 @@ struct PinningCost {
   std::optional<std::size_t> huge_page_bytes;
 };
 
-// The cost of one buffer. Pageable memory is what pinning is set against: new pages, each touched by one
+// The cost of allocating one buffer. Pinning is compared with pageable memory: new pages, touched by one
 // thread.
 PinningCost measure_pinning(Session& session, HostMemoryKind kind, std::size_t size_bytes);
 
-// The duration of a small copy, the session's first if this is called first. With `rest`, all is ready before
-// it, and the copy is the first thing that the thread does afterwards.
+// The duration of a small copy, the session's first if this is called first. With `rest`, the thread prepares
+// everything, rests, and then makes the copy.
 double measure_first_copy_ns(Session& session, std::chrono::milliseconds rest = {});
 
 }  // namespace pinbench

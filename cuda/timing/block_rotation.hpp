@@ -1,4 +1,4 @@
-// The places of a cell's blocks in the rotation of its buffers.
+// Positions of a cell's blocks in the rotation of its buffers.
 #pragma once
 
 #include <algorithm>
@@ -11,12 +11,12 @@
 
 namespace pinbench {
 
-// The buffers of a rotation that a call copies.
+// Number of buffers of the rotation that a call copies.
 inline std::size_t rotation_length(const MeasureRequest& request) {
   return std::min(request.buffers, request.total_copies());
 }
 
-// The same with the spare buffer of refills, which follows all others.
+// The same, plus the spare buffer of refills, which comes last.
 inline std::size_t listed_copies(const MeasureRequest& request) {
   return rotation_length(request) + (request.has_spare_buffer() ? 1 : 0);
 }
@@ -26,7 +26,7 @@ inline std::size_t rotation_index(const MeasureRequest& request, std::size_t cop
   return (request.first_buffer + copy) % request.buffers;
 }
 
-// Those of each worker. `geometry` outlives them.
+// Block positions of each worker. `geometry` must outlive them.
 inline std::vector<BlockPlaces> block_places(const MeasureRequest& request, const ArenaGeometry& geometry,
                                              std::uint64_t seed) {
   std::vector<BlockPlaces> places;

@@ -22,14 +22,13 @@ class Session;
 struct PeerCopy {
   struct Path {
     PeerRoute route = PeerRoute::kCopyEngine;
-    bool reads = false;  // out of the other device's memory, not into it
+    bool reads = false;  // copies from the other device's memory, not to it
   };
   std::shared_ptr<Session> session;
   Path path;
 };
 
-// Which copies are compared: none; of each visit those that no later one wrote over; or all, sample by
-// sample.
+// Which copies are compared: none; those of a call that no later copy overwrote; or all, after each sample.
 enum class Verify { kNone, kLastCopies, kEveryCopy };
 
 struct MeasureRequest {
@@ -50,26 +49,26 @@ struct MeasureRequest {
   std::optional<Pipeline> pipeline;
   std::optional<BlockCopy> blocks;
   std::optional<Company> company;
-  std::optional<PeerCopy> peer;  // of direction kPeerToPeer alone
+  std::optional<PeerCopy> peer;  // only for kPeerToPeer
 
   std::size_t directions() const { return direction == Direction::kBidirectional ? 2 : 1; }
-  // Bidirectional cells have a team a direction, host to device first.
+  // Bidirectional cells have `workers` threads for each direction, host to device first.
   std::size_t threads() const { return directions() * workers; }
   Direction direction_of(std::size_t thread) const {
     if (direction != Direction::kBidirectional) return direction;
     return thread < workers ? Direction::kHostToDevice : Direction::kDeviceToHost;
   }
-  // Whether some threads copy between host and device in this direction; the first of them.
+  // Whether some threads copy in this direction, and the index of the first one.
   bool has(Direction one_way) const { return direction == one_way || direction == Direction::kBidirectional; }
   std::size_t first_thread(Direction one_way) const {
     return direction == Direction::kBidirectional && one_way == Direction::kDeviceToHost ? workers : 0;
   }
-  // Whether those that are done copy on until the others are.
+  // Whether flows that are done keep copying until the others are done.
   bool has_refills() const { return (company ? company->rendezvous->flow_count() : directions()) > 1; }
-  // Where every copy is compared, refills go to the buffer that follows the rotation, and hide no timed one.
+  // If every copy is compared, refills go to a buffer after the rotation, so that they hide no timed copy.
   bool has_spare_buffer() const { return verify == Verify::kEveryCopy && has_refills(); }
   std::size_t buffers_with_spare() const { return buffers + (has_spare_buffer() ? 1 : 0); }
-  // The warm-up uses buffers that the samples overwrite afterwards.
+  // Timed copies of a worker. Samples overwrite the buffers of the warm-up.
   std::size_t total_copies() const { return samples * copies_per_sample; }
 };
 
@@ -77,7 +76,7 @@ struct SampleColumns {
   Direction direction;
   std::vector<double> start_ns;  // steady clock
   std::vector<double> duration_ns;
-  std::vector<double> host_ns = {};  // of throughput
+  std::vector<double> host_ns = {};  // only in throughput mode
 };
 
 struct DirectedMismatch {
@@ -88,7 +87,7 @@ struct DirectedMismatch {
 struct MeasureResult {
   std::vector<SampleColumns> columns;
   std::size_t checked_bytes = 0;
-  // Timed copies of all workers, and those of them that comparing proves: whole, and alone where they went.
+  // Timed copies of all workers, and those that the comparison proves: no other copy had their destination.
   std::size_t copies = 0;
   std::size_t proven_copies = 0;
   std::vector<DirectedMismatch> mismatches;

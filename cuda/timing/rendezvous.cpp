@@ -1,6 +1,6 @@
 // How cells that are measured together open and close their windows.
 //
-// A sample of several flows is good only while all of them copy. So all threads of all flows, in any session
+// A sample of several flows is valid only while all of them copy. So all threads of all flows, in any session
 // or process, meet at a barrier and are released within a fraction of a microsecond: their windows open
 // together. A flow's window closes with the last of its threads. Threads of a flow that is done copy on,
 // untimed, until the windows of all flows are closed; then all meet at the barrier again.
@@ -11,8 +11,7 @@
 // All state is a few counters in memory that processes can share: `arrived` counts threads at the barrier,
 // the last of which raises `generation`, for which the others spin. `closed[f]` counts the threads of flow f
 // that closed a window, over all samples: a sample's window is closed once it reaches threads times (sample +
-// 1), so that nothing is ever set back between samples. A thread that fails cancels, which releases
-// everybody.
+// 1), so that no counter is reset between samples. A thread that fails cancels, which releases all threads.
 #include "timing/rendezvous.hpp"
 
 #include <fcntl.h>
@@ -34,7 +33,7 @@ namespace {
 
 constexpr unsigned kSpinsBeforeYield = 2000;  // about 50 us
 
-// With these a file in memory keeps its size: reading behind the end of one that was cut off is a SIGBUS.
+// Seals that fix the size of a memory file: reading beyond the end of a truncated file is a SIGBUS.
 constexpr int kSizeSeals = F_SEAL_SHRINK | F_SEAL_GROW;
 
 // Processes that share memory share no locks: the counters must be plain machine words.
@@ -47,9 +46,8 @@ static_assert(Counter::is_always_lock_free);
 
 }  // namespace
 
-// What waiting threads read stands apart from what arriving ones write. Another process may have written
-// anything here: only types of which each pattern of bits is a value, and no count is believed that leads out
-// of the arrays.
+// Waiting threads read other cache lines than arriving threads write. Another process may have written
+// anything here: every bit pattern is a valid value, and counts are limited to the size of the arrays.
 struct Rendezvous::State {
   alignas(64) Counter parties{0};
   Counter flow_count{0};
@@ -90,7 +88,7 @@ std::shared_ptr<Rendezvous> Rendezvous::open_shared(const std::string& path) {
   if (file.get() < 0) fail("another process' rendezvous cannot be opened");
   struct stat status {};
   if (fstat(file.get(), &status) != 0) fail("another process' rendezvous cannot be read");
-  const int seals = fcntl(file.get(), F_GET_SEALS);  // -1 of what is no file in memory
+  const int seals = fcntl(file.get(), F_GET_SEALS);  // -1 if it is no memory file
   if (seals < 0 || (seals & kSizeSeals) != kSizeSeals || status.st_size != sizeof(State))
     throw Error("RENDEZVOUS_FAILED", path + " is no rendezvous of this version of pinbench");
   State* const state = map(file.get());

@@ -9,46 +9,46 @@
 
 namespace pinbench {
 
-// Where the threads that take a sample together meet: those of one measurement, or of several, in sessions of
-// this process or of others. A flow is the threads that move one direction of one device. Lives in memory of
-// its own, which other processes can map.
+// A barrier for the threads that take a sample together: of one measurement, or of several in this process or
+// others. A flow is the threads that copy in one direction of one device. The state is in memory that other
+// processes can map.
 class Rendezvous {
  public:
   static constexpr std::size_t kMaxFlows = 128;
 
-  // For this process alone; `flows` as for reset().
+  // For this process only; `flows` as for reset().
   explicit Rendezvous(std::span<const std::size_t> flows);
-  // For several processes: an anonymous file that goes with the last process that holds it, whatever ends it.
-  // Throws an Error RENDEZVOUS_FAILED with the system's reason.
+  // For several processes: an anonymous file that is freed when the last process that holds it ends. Throws
+  // an Error RENDEZVOUS_FAILED with the system's reason.
   static std::shared_ptr<Rendezvous> create_shared();
-  // The one that lies at another process' path(). Throws as above, also for a file that is none, or one whose
-  // size could change under those who have it mapped.
+  // Opens the rendezvous at another process' path(). Throws as above, also for any other file, or one whose
+  // size could change while it is mapped.
   static std::shared_ptr<Rendezvous> open_shared(const std::string& path);
   ~Rendezvous();
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  // Where another process of the same user finds it while this one lives; empty for one of this process
-  // alone.
+  // Path for other processes of the same user, while this process lives; empty if it is not shared.
   std::string path() const;
 
-  // Before each use, when nobody is in it: the number of threads of each flow. Throws an Error
-  // INVALID_REQUEST unless there are 1 to kMaxFlows flows, none of them empty.
+  // Sets the number of threads of each flow. Call it before each use, while no thread is inside. Throws an
+  // Error INVALID_REQUEST unless there are 1 to kMaxFlows flows, none of them empty.
   void reset(std::span<const std::size_t> flows);
   // At most kMaxFlows, whatever another process has written there.
   std::size_t flow_count() const;
 
-  // Releases all threads of all flows within a fraction of a microsecond of the last arrival, which a futex
-  // cannot. Those that wait long (more threads than CPUs, one that sets up) give up their time slice. False
-  // once cancelled: the caller leaves what it was doing.
+  // Waits for all threads of all flows; releases them within a fraction of a microsecond of the last arrival,
+  // which a futex cannot. Threads that wait long yield their time slice. False once cancelled: the caller
+  // must stop.
   bool arrive_and_wait();
 
-  // Lets everybody go, now and until the next reset. A thread that fails calls this so that the others do not
-  // wait for it. One with more flows than there can be counts as cancelled: its memory was overwritten.
+  // Releases all threads, now and until the next reset. A thread that fails calls this so that the others do
+  // not wait for it. A rendezvous with more than kMaxFlows flows counts as cancelled: its memory was
+  // overwritten.
   void cancel();
   bool is_cancelled() const;
 
-  // A flow's window of a sample closes with the last of its threads; samples count from 0, and flows below
+  // A flow's window of a sample closes when its last thread calls this. Samples count from 0; `flow` is below
   // kMaxFlows.
   void close_window(std::size_t flow);
   bool is_closed(std::size_t flow, std::size_t sample) const;

@@ -16,8 +16,8 @@
 // of the rotation, so that the first samples find their buffers as cold as they were; and they go on while
 // link and clocks are read, which an idle GPU would report too low.
 //
-// Where several flows are measured together (two directions, or several devices), the one that is done first
-// must not leave the others a free link: it copies on until all windows are closed (rendezvous.cpp).
+// If several flows are measured together (two directions, or several devices), the first one that is done
+// must not free the link for the others: it keeps copying until all windows are closed (rendezvous.cpp).
 #include "timing/timing_run.hpp"
 
 #include <algorithm>
@@ -61,7 +61,7 @@ struct TimingRun::Worker {
   Lane& lane;
   std::unique_ptr<Transfer> transfer;
   const WorkerBuffers& buffers;
-  std::size_t next;  // in the rotation
+  std::size_t next;  // buffer of the rotation
 
   void issue_next() { transfer->issue(buffers.rotation[next++ % buffers.rotation.size()]); }
 };
@@ -122,7 +122,7 @@ void TimingRun::run_workers(const std::function<void(std::size_t)>& job,
   context_.team().run(request_.threads(), work, supervise);
 }
 
-// A transfer of this many bytes; of scattered blocks, as many whole ones as these hold.
+// A transfer of this many bytes, or of as many whole blocks as fit into them.
 std::unique_ptr<Transfer> TimingRun::transfer_of(std::size_t index, std::size_t size_bytes) const {
   if (request_.blocks) {
     return make_block_transfer(cuda_, lanes_[index], request_.direction_of(index), request_.memory,
@@ -151,7 +151,7 @@ void TimingRun::cancel() {
   link_read_.store(true);
 }
 
-// After a failure: what was enqueued before it may not write to buffers while they are put in order. Errors
+// After a failure, waits for enqueued copies, which must not write to buffers while they are restored. Errors
 // here only repeat the first.
 void TimingRun::drain(const Lane& lane) {
   for (const auto stream : {lane.stream.get(), lane.ring.upload, lane.ring.download}) {
@@ -192,10 +192,9 @@ void TimingRun::take_window(Worker& worker, Window& window) {
   window.end_ns = static_cast<double>(now_ns());
 }
 
-// A flow's window closes with the last of its workers, as in a cell of one flow; a worker that is done before
-// waits, for more copies of its own would delay the others' (the copy engine does not share out fairly). Once
-// its window is closed, the whole flow copies on until all others' are, with two refills in the queue, so
-// that none is measured against an idle one.
+// A flow's window closes with its last worker. A worker that is done earlier waits, because more copies would
+// delay the others' (the copy engine does not share fairly). Then the whole flow keeps copying, with two
+// refills queued, until all windows are closed, so that no flow is measured beside an idle one.
 void TimingRun::keep_loaded_until_all_are_closed(Worker& worker, std::size_t sample) {
   const auto flow = flow_of(worker.index);
   const std::size_t refill_copies = std::max<std::size_t>(request_.copies_per_sample / 4, 1);
@@ -203,11 +202,11 @@ void TimingRun::keep_loaded_until_all_are_closed(Worker& worker, std::size_t sam
   while (!rendezvous_.is_closed(flow, sample) && !is_stopping()) std::this_thread::yield();
   for (std::size_t turn = 0; !rendezvous_.all_are_closed(sample) && !is_stopping(); ++turn) {
     for (std::size_t copy = 0; copy < refill_copies && !rendezvous_.all_are_closed(sample); ++copy) {
-      // Always the same buffer: these copies could hide that a timed one to it was dropped, but to no other.
+      // Always the same buffer, so that refills can hide a dropped copy only in this one.
       worker.transfer->issue(worker.buffers.refill);
     }
     if (is_host_driven(request_.memory)) {
-      // Small pageable copies return before they are made; unbounded, they would fill the driver's queues.
+      // Waits, because small pageable copies return before they are made, and would fill the driver's queues.
       worker.transfer->finish();
       continue;
     }

@@ -16,34 +16,34 @@ namespace pinbench {
 struct Window {
   double start_ns = 0;
   double end_ns = 0;
-  double issued_ns = 0;  // when the host had done its part, but for waiting
+  double issued_ns = 0;  // when the host's part was done, except for waiting
 };
 
-// What workers that copied at the same time took together: from the first start to the last end.
+// The window of workers that copied at the same time: from the first start to the last end.
 Window enclosing_window(std::span<const Window> windows);
 
-// Appends a sample of the workers of one direction as contract.ts's SampleColumns has it: in throughput all
-// of them together, in latency each alone.
+// Appends a sample of one direction's workers (SampleColumns of contract.ts): in throughput mode all of them
+// together, in latency mode each alone.
 void append_sample(SampleColumns& columns, std::span<const Window> windows, bool latency);
 
-// What one worker copies: in turn, and to keep the machine loaded once its own samples are timed.
+// What one worker copies: its rotation, and the buffer of refills, which keep the link busy after its timed
+// copies.
 struct WorkerBuffers {
   std::vector<BufferPair> rotation;
   BufferPair refill;
 };
 
-// The timed part of a measurement: warm-up and samples of all workers, and nothing else. One object a
-// measurement: all workers run warm_up(), then all run take_samples(), of all samples at once or of some
-// after the other. Between the two the destinations are poisoned, for a warm-up that wrote the right bytes
-// would hide a copy that is dropped later.
+// The timed part of a measurement: warm-up and samples of all workers, and nothing else. One object for each
+// measurement: warm_up() first, then take_samples(), for all samples at once or part by part. The caller
+// poisons destinations in between, because right bytes from the warm-up would hide a dropped copy.
 class TimingRun {
  public:
-  // `buffers[w]` is what worker w copies. `peer` is needed for copies between two devices alone.
+  // `buffers[w]` is what worker w copies. `peer` is needed only for copies between two devices.
   TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, const Kernels* kernels,
             const std::vector<WorkerBuffers>& buffers, const PeerPath* peer = nullptr);
 
-  // Both wait for the workers, end what hangs or was aborted, and rethrow a worker's error. The warm-up goes
-  // on until `read_link`, where it is not empty, has returned.
+  // Both wait for the workers, end those that hang or were aborted, and rethrow a worker's error. The warm-up
+  // goes on until `read_link`, if not empty, has returned.
   void warm_up(const std::function<void()>& read_link);
   // `count` samples from `first` on.
   void take_samples(std::size_t first, std::size_t count);
@@ -78,11 +78,11 @@ class TimingRun {
   const Kernels* kernels_;
   const std::vector<WorkerBuffers>& buffers_;
   const PeerPath* peer_;
-  std::optional<Rendezvous> own_rendezvous_;  // of a measurement without company
+  std::optional<Rendezvous> own_rendezvous_;  // if no other session takes part
   Rendezvous& rendezvous_;
   std::vector<std::vector<Window>> windows_;  // by worker, then sample
   std::atomic<std::size_t> warming_{0};       // workers that are warming up
-  std::atomic<bool> link_read_;               // or not asked for
+  std::atomic<bool> link_read_;               // or not requested
   std::atomic<std::size_t> taken_{0};         // samples, of all workers
 };
 

@@ -7,7 +7,7 @@
 namespace pinbench::trace {
 namespace {
 
-// Bounds of memory; with all of them reached, a table takes about 30 MB.
+// Limits of memory: a full table takes about 30 MB.
 constexpr size_t kMostRows = 4096;
 constexpr size_t kMostNames = 512;
 constexpr size_t kMostCalls = 1 << 16;
@@ -62,7 +62,7 @@ void CopyTable::add(const cupti::MemcpyActivity& copy) {
   const bool has_ended = copy.end_ns != 0 && copy.end_ns >= copy.start_ns;
   if (!has_ended || !is_counted(copy.start_ns) || direction_of(copy).empty()) return;
   Call* const call = find_call(copy.correlation);
-  // No call makes the copies of a graph.
+  // Copies of a CUDA graph have no call of their own.
   if (call != nullptr || copy.graph != 0) return count(copy, call);
   if (waiting_[0].size() >= kMostWaiting) settle();
   waiting_[0].emplace(copy.correlation, copy);

@@ -20,7 +20,7 @@ enum class CallKind : uint8_t { kOther, kCopy, kPin, kSynchronize };
 // By the name of the function, without the suffix of its version.
 CallKind call_kind(std::string_view function);
 
-// Records that start from the first time on and before the second count, on CUPTI's clock.
+// Records that start in [from_ns, until_ns) count. Times are on CUPTI's clock.
 struct Window {
   uint64_t from_ns = 0;
   uint64_t until_ns = UINT64_MAX;
@@ -30,7 +30,7 @@ class CopyTable {
  public:
   Window window;
 
-  // An index of `name` for add(). Beyond a few hundred names it is that of the empty one.
+  // The index of `name` for add(); that of the empty name once there are a few hundred names.
   uint16_t name_index(std::string_view name);
 
   void add(const cupti::MemcpyActivity& copy);
@@ -38,7 +38,7 @@ class CopyTable {
   void add(const cupti::KernelActivity& kernel);
   void add(const cupti::MarkerActivity& marker);
 
-  // Counts copies that have waited for the record of their call since the last but one settle().
+  // Counts copies that still lack the record of their call after two calls of settle().
   void settle();
 
   // The rows and the calls that pin as members of a JSON object.
@@ -48,7 +48,7 @@ class CopyTable {
   struct Key {
     std::string_view direction;
     std::string_view memory;
-    uint64_t bytes;  // 0: copies of further sizes
+    uint64_t bytes;  // 0: all further sizes
     uint16_t function;
     uint16_t range;
     auto operator<=>(const Key&) const = default;
@@ -59,14 +59,14 @@ class CopyTable {
     uint64_t engine_ns = 0;
     uint64_t blocked_ns = 0;
     uint64_t wait_ns = 0;
-    uint64_t behind_kernels_ns = 0;  // of engine_ns, on streams that also run kernels
+    uint64_t behind_kernels_ns = 0;  // part of engine_ns, on streams that also run kernels
   };
   struct Call {
     uint64_t blocked_ns;
-    uint64_t wait_ns = 0;  // in a synchronization right after it
+    uint64_t wait_ns = 0;  // in a synchronization right after the copy
     uint16_t function;
     uint16_t range;
-    Row* row = nullptr;  // after its first copy was counted, with the times above
+    Row* row = nullptr;  // set once its first copy was counted, with the times above
   };
   struct Total {
     uint64_t count = 0;
@@ -95,7 +95,7 @@ class CopyTable {
   std::map<uint16_t, Total> pinning_;  // by function
   std::unordered_map<uint32_t, Thread> threads_;
   std::unordered_set<uint64_t> kernel_streams_;
-  // By correlation, the newer ones and the older ones: of a full half, the older one is dropped.
+  // By correlation: newer and older records. When the newer half is full, the older half is dropped.
   std::unordered_map<uint32_t, Call> calls_[2];
   std::unordered_multimap<uint32_t, cupti::MemcpyActivity> waiting_[2];
   uint64_t without_call_ = 0;

@@ -29,7 +29,7 @@ constexpr auto kEndPatience = std::chrono::seconds(2);
 // A buffer is returned when it is full, or at a flush that finds all of its records complete.
 constexpr size_t kBufferBytes = 256 << 10;
 constexpr int kMostBuffers = 64;
-// Kernels show which streams have any. Recording them costs the program time, so later ones are not.
+// Kernel records show which streams run kernels. They cost the program time, so only the first are recorded.
 constexpr uint64_t kMostKernels = 1 << 12;
 constexpr uint32_t kMostCallbacks = 2048;  // CUDA's functions have smaller numbers
 constexpr std::array kKinds = {cupti::kMemcpy, cupti::kDriver, cupti::kRuntime, cupti::kConcurrentKernel,
@@ -97,7 +97,7 @@ void write_sums(const std::string& error, bool is_last, bool is_silent) {
   {
     const std::scoped_lock lock(tracer->table_mutex);
     tracer->table.settle();
-    // At the end nothing more comes.
+    // At the end no more records come.
     if (is_last) tracer->table.settle();
     text += ",\"droppedRecords\":" + std::to_string(tracer->dropped) + "," + tracer->table.json();
   }
@@ -109,7 +109,7 @@ void request_buffer(uint8_t** buffer, size_t* size, size_t* max_records) {
   *buffer = has_room ? static_cast<uint8_t*>(std::aligned_alloc(8, kBufferBytes)) : nullptr;
   *size = *buffer != nullptr ? kBufferBytes : 0;
   *max_records = 0;
-  // CUPTI then drops records, and counts them.
+  // Without a buffer, CUPTI drops records and counts them.
   if (*buffer == nullptr) tracer->buffers.fetch_sub(1);
 }
 
@@ -148,8 +148,8 @@ void return_buffer(void*, uint32_t, uint8_t* buffer, size_t, size_t valid_bytes)
   tracer->buffers.fetch_sub(1);
 }
 
-// Counts all records so far. A call that leaves a record shows whether CUPTI still reports to this library,
-// or to another profiler, which has registered its own buffers: true if no record came.
+// Counts all records so far. Makes a call that leaves a record. Returns true if no record came: then another
+// profiler has registered its own buffers.
 bool flush_to_end() {
   void* const driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
   void* const symbol = driver != nullptr ? dlsym(driver, "cuDriverGetVersion") : nullptr;
@@ -167,7 +167,7 @@ void stop_recording() {
 
 // Returns whether there is more to record.
 bool flush(bool is_ending) {
-  // A second late: the last copies are to end.
+  // Waits one second more, so that the last copies can end.
   const bool is_over = now_ns() - 1'000'000'000 > tracer->table.window.until_ns || tracer->is_stopped;
   if (is_ending || is_over) {
     const bool is_silent = flush_to_end();
@@ -199,7 +199,7 @@ void flush_every_second() {
 }
 
 void end_with_program() {
-  // A process that was forked off has no thread of ours, and another one's file.
+  // A forked process has no thread of ours, and must not write its parent's file.
   if (getpid() != tracer->process) return;
   std::unique_lock lock(tracer->end_mutex);
   tracer->is_ending = true;
@@ -225,8 +225,8 @@ bool find_functions(void* library) {
          tracer->version >= cupti::kVersionOfCuda12;
 }
 
-// Whether this CUPTI's records of a kind are at least as large as ours, by where it looks for the next one.
-// Later versions append to them.
+// Whether this CUPTI's records of a kind are at least as large as ours, by its distance to the next record.
+// Later versions append fields.
 template <class Record>
 bool has_records(uint32_t kind) {
   constexpr size_t most = 1024;
@@ -261,7 +261,7 @@ int record_calls(uint32_t kind, int (*enable)(uint32_t, uint8_t)) {
   return enable == nullptr ? tracer->cupti.ActivityEnable(kind) : cupti::kSuccess;
 }
 
-// Begins recording with the functions of a library; an error in words, or none.
+// Begins recording with the functions of a library; returns an error text, or an empty one.
 std::string start_recording(void* library) {
   const auto& cupti = tracer->cupti;
   if (!find_functions(library)) return "is not CUPTI of CUDA 12 or newer";
@@ -280,7 +280,7 @@ std::string start_recording(void* library) {
     cupti.GetResultString(result, &text);
     return std::string("refuses to trace: ") + (text != nullptr ? text : std::to_string(result));
   }
-  // Copies are counted without these.
+  // Optional: copies are counted without these.
   cupti.ActivityEnable(cupti::kConcurrentKernel);
   if (!variable("PINBENCH_TRACE_NVTX").empty()) cupti.ActivityEnable(cupti::kMarker);
   return "";
@@ -312,7 +312,7 @@ void start(const std::string& folder) {
   std::string error = "CUPTI was not found " + variable("PINBENCH_TRACE_CUPTI");
   open_cupti([&](void* library, const std::string& path) {
     const std::string refusal = start_recording(library);
-    // The first library that opens is the best one.
+    // If all libraries fail, the error of the first one is reported.
     if (tracer->library.empty() || refusal.empty()) error = refusal.empty() ? "" : path + " " + refusal;
     tracer->library = path;
     return refusal.empty();
@@ -321,7 +321,7 @@ void start(const std::string& folder) {
                   ",\"cupti\":" + quoted(tracer->library + " " + std::to_string(tracer->version));
   write_sums(error, !error.empty(), false);
   if (!error.empty()) return;
-  // Signals are the program's own. This is pthread_sigmask() here, of which glibc 2.32 made a new version.
+  // Signals are the program's. Not pthread_sigmask(), which has a new symbol version since glibc 2.32.
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);
@@ -345,7 +345,7 @@ extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
   try {
     pinbench::trace::start(folder);
   } catch (const std::exception&) {
-    // Out of memory: the program has other troubles.
+    // Out of memory: the program runs without a trace.
   }
   return 1;
 }

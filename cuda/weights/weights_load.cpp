@@ -12,7 +12,7 @@
 namespace pinbench {
 namespace {
 
-// O_DIRECT takes offsets, lengths and addresses that are multiples of a device's blocks, which are no larger.
+// O_DIRECT needs offsets, lengths and addresses that are multiples of the device's block size, at most this.
 constexpr std::size_t kBlock = 4096;
 
 // A thread fills one slot while the device empties the others. Each has room for the blocks around its bytes.
@@ -35,8 +35,8 @@ class WeightsFile : public ReadableFile {
  public:
   using ReadableFile::ReadableFile;
 
-  // Private, as safetensors and torch map weights; shared where it is registered, because the driver may
-  // refuse pages that a write would replace.
+  // Private, as safetensors and torch map weights; shared if it is registered, because the driver may refuse
+  // copy-on-write pages.
   void map(const CudaDriver& cuda, std::size_t bytes, bool is_registered) {
     pages_ = map_file(get(), bytes, PROT_READ, is_registered ? MAP_SHARED : MAP_PRIVATE);
     if (!pages_) throw unreadable(std::strerror(errno));
@@ -49,7 +49,7 @@ class WeightsFile : public ReadableFile {
 
   const std::byte* mapped(std::size_t offset) const { return pages_.get() + offset; }
 
-  // Reads at least these bytes, and whole blocks around them, into a slot; where they are.
+  // Reads these bytes, with whole blocks around them, into a slot; returns where they begin.
   const std::byte* read(std::size_t offset, std::size_t bytes, std::byte* slot) const {
     const std::size_t begin = offset / kBlock * kBlock;
     const std::size_t end = round_up(offset + bytes, kBlock);
@@ -65,7 +65,7 @@ class WeightsFile : public ReadableFile {
   MappedPages pages_;
 };
 
-// A piece, or a part of one that fits into a slot, and its place on the device.
+// A piece, or a part of one that fits into a slot, and its device address.
 struct Stretch : WeightsPiece {
   cu::DevicePtr device = 0;
 };
@@ -189,7 +189,7 @@ class Pass {
     });
   }
 
-  // What has arrived, in one slot, with what the file holds, in another.
+  // Compares the bytes that arrived, in one slot, with the file's, in another.
   void compare(WeightsPass& result) {
     std::vector<WeightsFile> files;
     for (const auto& path : request_.files) files.emplace_back(path);

@@ -1,4 +1,4 @@
-// How a file's bytes get to a device: each of the ways in which programs load weights, once over all pieces.
+// Copies the pieces of files to a device, by one of the methods with which programs load weights.
 #pragma once
 
 #include <cstddef>
@@ -9,9 +9,9 @@
 
 namespace pinbench {
 
-// kMapped: out of a mapping, by the driver's own staging. kRegistered: out of a mapping that is registered
-// read-only. The others go through pinned slots, which threads fill: out of a mapping, or by reads, buffered
-// or with O_DIRECT. kStorage: the reads of kDirectSlots alone.
+// kMapped: from a mapping, by the driver's staging. kRegistered: from a mapping that is registered read-only.
+// The others go through pinned slots, which threads fill: from a mapping, or by reads, buffered or with
+// O_DIRECT. kStorage: the reads of kDirectSlots alone.
 enum class WeightsWay { kMapped, kRegistered, kMappedSlots, kReadSlots, kDirectSlots, kStorage };
 
 // A tensor, or another stretch of a file.

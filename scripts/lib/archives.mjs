@@ -4,13 +4,10 @@ import { chmodSync, lstatSync, readdirSync, readFileSync, writeFileSync } from "
 import { basename, dirname, join } from "node:path";
 import { findProgram, run, ScriptError } from "./process.mjs";
 
-/** The modification time of all files in an archive; npm uses the same for its packages. */
+/** Modification time of all files in an archive, as in npm's packages. */
 const packedAt = 499_162_500;
 
-/**
- * Sets a folder's files to the modes of the usual umask, so that two archives of the same files
- * are identical. Programs stay executable.
- */
+/** Sets the file modes of the usual umask, so that archives of equal files are identical. Programs stay executable. */
 function evenModes(folder) {
   chmodSync(folder, 0o755);
   for (const name of readdirSync(folder)) {
@@ -21,12 +18,12 @@ function evenModes(folder) {
   }
 }
 
-/** Packs a folder under its name. `level` is one of xz's presets, 0 to 9. */
+/** Packs a folder under its name. `level` is an xz preset, 0 to 9. */
 export async function packTarball(folder, archive, { level = 6 } = {}) {
   evenModes(folder);
   const names = ["-C", dirname(folder), basename(folder)];
   const alike = ["--sort=name", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner"];
-  // Several threads write other bytes than one thread; their number does not matter.
+  // xz output differs between one thread and several, but not with the number of several.
   const xz = `xz -T2 -${level}`;
   await run("tar", [...alike, `--mtime=@${packedAt}`, "-I", xz, "-cf", archive, ...names]);
 }
@@ -39,7 +36,7 @@ function findWheelTool() {
   throw new ScriptError("No python3 here has the module wheel (Debian: apt-get install python3-wheel).");
 }
 
-/** Packs a folder with a dist-info into a wheel in `target`; its WHEEL file determines the name. */
+/** Packs a folder with a dist-info into a wheel in `target`, named by its WHEEL file. */
 export async function packWheel(folder, target) {
   evenModes(folder);
   const env = { ...process.env, SOURCE_DATE_EPOCH: String(packedAt) };

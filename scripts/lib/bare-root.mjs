@@ -3,14 +3,14 @@ import { cpSync, existsSync, mkdirSync, realpathSync, symlinkSync } from "node:f
 import { dirname, join } from "node:path";
 import { findProgram, run, ScriptError } from "./process.mjs";
 
-/** Minimal file systems, and commands in them: they show what an archive needs but does not contain. */
+/** Minimal root file systems, and commands in them. They show what an archive needs but lacks. */
 
-/** Programs that the bundle's launcher and the image's only step start. */
+/** Programs that the bundle's launcher and the image's only build step use. */
 const programs = ["sh", "readlink", "dirname", "ln"];
 
 const namespaces = ["--mount", "--pid", "--fork"];
 
-/** Why no command can run in another root here; null if it can. */
+/** Why no command can run in another root file system here; null if it can. */
 export function rootMissing() {
   if (process.geteuid() !== 0) return "only root may run programs in a file system of their own";
   const { status } = spawnSync("unshare", [...namespaces, "true"]);
@@ -23,7 +23,7 @@ async function librariesOf(paths) {
   return [...new Set([...listed.matchAll(/^\s+(?:\S+ => )?(\/\S+) \(0x/gm)].map(([, path]) => path))];
 }
 
-/** Fills a folder with a shell, the C library and the C++ library of this machine, and devices that cost nothing. */
+/** Fills a folder with this machine's shell, C and C++ libraries, and the harmless devices. */
 export async function makeHostRoot(folder) {
   const found = programs.map((name) => findProgram(name) ?? `/bin/${name}`);
   for (const one of ["bin", "lib", "lib64"]) {
@@ -42,7 +42,7 @@ export async function makeHostRoot(folder) {
   await run("mknod", ["-m", "666", join(folder, "dev/urandom"), "c", "1", "9"]);
 }
 
-/** Fills a folder with the smallest system of a Debian release, such as "bullseye", from Debian's packages. */
+/** Fills a folder with Debian's smallest system of a release, such as "bullseye", from Debian's packages. */
 export async function makeDebianRoot(folder, suite) {
   if (findProgram("debootstrap") === null) {
     throw new ScriptError("debootstrap is not on the PATH (Debian: apt-get install debootstrap).");
@@ -53,7 +53,7 @@ export async function makeDebianRoot(folder, suite) {
   await run("debootstrap", ["--variant=minbase", suite, folder], { quiet: true });
 }
 
-/** Runs a command in such a folder to its end, with only the variable PATH; `user` is a user's number. */
+/** Runs a command in such a root; its only variable is PATH. `user` is a user id. */
 export function runInRoot(root, command, { user = 0 } = {}) {
   const identity = user === 0 ? [] : [`--setgid=${user}`, `--setuid=${user}`];
   const args = [...namespaces, `--root=${root}`, "--mount-proc=/proc", ...identity, "--wd=/", ...command];

@@ -20,19 +20,16 @@ import { inRoot, root } from "./project.mjs";
 
 const stampFile = "build/stamp.json";
 
-/** Data files and folders that modules read at run time, next to themselves; tsc does not copy them. */
+/** Data files and folders that modules read at run time from their own folder; tsc does not copy them. */
 const assets = ["draw/page/page.css", "draw/page/page-media.css", "pin/programs", "load/programs"];
 
-/** Scripts of pages, not of Node: compiled with the DOM's types, each file by itself. */
+/** Scripts that run in pages: compiled with DOM types, each file separately. */
 const pageScripts = "draw/page/browser";
 
-/** Python programs, copied with their folder next to the module that starts them; tsc does not copy them. */
+/** Python programs. Each is copied with its folder next to the module that starts it; tsc does not copy them. */
 const pythonPrograms = ["tune/python/main.py", "explain/program/main.py"];
 
-/**
- * Python source without comments and docstrings, a fifth of its size. The lines stay, so that tracebacks name the
- * repository's.
- */
+/** Python source without comments and docstrings, which saves a fifth. Line numbers stay, for tracebacks. */
 export function withoutComments(source) {
   const blankLines = (text) => "\n".repeat(text.split("\n").length - 1);
   return source
@@ -40,7 +37,6 @@ export function withoutComments(source) {
     .replace(/^ *#(?!!).*$/gm, "");
 }
 
-/** Copies a folder of Python below src/ to the compiled program. */
 function copyPython(folder, fresh) {
   for (const entry of readdirSync(inRoot("src", folder), { recursive: true, withFileTypes: true })) {
     if (!entry.name.endsWith(".py")) continue;
@@ -51,7 +47,7 @@ function copyPython(folder, fresh) {
   }
 }
 
-/** Compiles into a new folder and swaps it in, so that dist has no files of deleted sources. */
+/** Compiles into a new folder and renames it, so that dist keeps no files of deleted sources. */
 async function buildTypeScript({ quiet }) {
   const fresh = inRoot("build/dist-new");
   rmSync(fresh, { recursive: true, force: true });
@@ -67,7 +63,7 @@ async function buildTypeScript({ quiet }) {
   renameSync(fresh, inRoot("dist"));
 }
 
-/** tsc also compiles what the scripts take types from; only the scripts are kept. */
+/** tsc also emits the modules whose types the scripts import; only the scripts are kept. */
 async function buildPageScripts(fresh, { quiet }) {
   const compiled = inRoot("build/page-scripts");
   rmSync(compiled, { recursive: true, force: true });
@@ -77,14 +73,14 @@ async function buildPageScripts(fresh, { quiet }) {
   });
   mkdirSync(join(fresh, pageScripts), { recursive: true });
   for (const file of readdirSync(join(compiled, pageScripts))) {
-    // Each page contains them. Indentation is a fifth of their size, and no text spans several lines.
+    // Every page contains these scripts. Indentation is a fifth of their size, and no string spans lines.
     const text = readFileSync(join(compiled, pageScripts, file), "utf8").replace(/^ +/gm, "");
     writeFileSync(join(fresh, pageScripts, file), text);
   }
 }
 
 async function buildNative({ quiet }) {
-  // The bare loops are only for bench/, which an installed package lacks.
+  // Only bench/ uses the bare loops, and an installed package has no bench/.
   const bench = existsSync(inRoot("bench/copy_loop.cpp")) ? "ON" : "OFF";
   await buildAddon("build", { PINBENCH_BUILD_BENCH: bench }, { quiet });
 }
@@ -113,7 +109,7 @@ function readStamp() {
   }
 }
 
-/** Builds the parts with changed inputs or missing outputs. */
+/** Builds the parts whose inputs changed or whose outputs are missing. */
 export async function ensureBuilt({ quiet = false } = {}) {
   const hashes = inputHashes();
   const stamp = readStamp();
@@ -127,9 +123,9 @@ export async function ensureBuilt({ quiet = false } = {}) {
   recordCommit();
 }
 
-/** The commit, for --version; null in a copy without its own git folder. */
+/** Records the commit for --version; null in a copy without its own .git. */
 function recordCommit() {
-  // Without a repository, git's message is of no use.
+  // Hides git's error message if there is no repository.
   const git = (...args) =>
     execFileSync("git", args, { cwd: root, encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();
   let facts = { commit: null, commitDate: null };

@@ -2,24 +2,24 @@ import { cpSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "nod
 import { basename, dirname, join, relative } from "node:path";
 import { inRoot } from "./project.mjs";
 
-/** Modules that are started or imported from outside: by bin/pinbench.js, by users of the library, as processes or threads. */
+/** Modules with outside callers: bin/pinbench.js, users of the library, child processes, threads. */
 const entries = ["cli/main.js", "index.js", "fleet/launch/launch-guard.js", "host/family-guard.js"];
 
-/** Entries that load only what they need: `--version` is asked for often, and guards stay while others work. */
+/** Entries that load little: `--version` is called often, and guards stay in memory. */
 const small = ["cli/main.js", "host/family-guard.js", "fleet/launch/launch-guard.js"];
 
 const licencesFile = "dist/program/LICENSES";
 
-/** Modules that at least this many entries or modules loaded on demand need go into one chunk. */
+/** Modules that at least this many entry points or on-demand modules share go into one chunk. */
 const manySharers = 6;
 
 /**
- * Bundles the compiled program and its packages into a few files below `dist`/program, which users
- * run. Finding, opening and linking 400 modules took Node a third of a short command's time, and 86 still a sixth.
- * Modules loaded on demand stay in their own files. `dist` is a folder that tsc has filled.
+ * Bundles the compiled program and its packages into a few files in `dist`/program, which users run. Loading 400
+ * modules took a third of a short command's time, and 86 still a sixth. On-demand modules stay in their own files. tsc
+ * has filled `dist`.
  */
 export async function bundleProgram(dist) {
-  // Imported late: it may not be installed.
+  // Imported late, because it may not be installed.
   const { rolldown } = await import("rolldown");
   const target = join(dist, "program");
   const closures = new Map(small.map((entry) => [join(dist, entry), new Set()]));
@@ -31,7 +31,7 @@ export async function bundleProgram(dist) {
       throw new Error(message);
     },
   });
-  // Functions and classes keep their names, for stack traces.
+  // Stack traces need the names of functions and classes.
   const mangle = { toplevel: true, keepNames: { function: true, class: true } };
   const minify = { compress: true, mangle, codegen: { removeWhitespace: true } };
   const groups = [...closures].map(([entry, parts], i) => {
@@ -52,7 +52,7 @@ export async function bundleProgram(dist) {
   writeFileSync(join(target, "LICENSES"), licencesOf(modules));
 }
 
-/** Adds to each set in `closures` what the module of its key imports, directly or indirectly, but not on demand. */
+/** Extends each set in `closures` to all modules that its key imports, directly or indirectly, except on demand. */
 function closuresOf(closures) {
   return {
     name: "closures",
@@ -69,7 +69,7 @@ function closuresOf(closures) {
   };
 }
 
-/** Modules that look for files next to themselves find them in tsc's folders. */
+/** Modules that read files from their own folder still find them where tsc put the module. */
 function placesOf(dist) {
   return {
     name: "places",
@@ -82,12 +82,12 @@ function placesOf(dist) {
 }
 
 /**
- * Parts of packages that the program never calls, though their packages name them: zod's writing of JSON Schema, which
- * only `npm run schema` needs, and the colours of cli-table3, which are off.
+ * Parts of packages that are imported but never called: zod's JSON Schema output, which only `npm run schema` needs,
+ * and the colours of cli-table3, which are off.
  */
 const unused = /\/(zod\/v4\/core\/(json-schema-processors|to-json-schema)|@colors\/colors\/safe)\.js$/;
 
-/** Puts functions that do nothing in their place. */
+/** Replaces them by functions that do nothing. */
 const withoutUnused = {
   name: "without-unused",
   transform(code, id) {
@@ -97,7 +97,7 @@ const withoutUnused = {
   },
 };
 
-/** Copies a file of declarations, and all its imports, to the same paths below `target`. */
+/** Copies a declaration file and all its imports to the same paths below `target`. */
 function copyTypes(dist, file, target, copied = new Set()) {
   if (copied.has(file)) return;
   copied.add(file);
@@ -108,7 +108,6 @@ function copyTypes(dist, file, target, copied = new Set()) {
   }
 }
 
-/** The licences of the packages among these modules. */
 function licencesOf(modules) {
   const folders = modules.flatMap((path) => /^.*\/node_modules\/(@[^/]+\/)?[^/]+/.exec(path)?.[0] ?? []);
   const texts = [...new Set(folders)].sort().map((folder) => {

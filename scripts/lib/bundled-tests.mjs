@@ -1,6 +1,6 @@
 /**
- * What a bundle with tests has beside the program, as paths from the top. Tests may import from src/; the bare loops'
- * sources go along so that their figures can be checked anywhere.
+ * What a bundle with tests adds to the program, as paths from the root. Tests may import from src/, and the bare loops'
+ * sources let anyone check their figures.
  */
 export const bundledTests = [
   "src",

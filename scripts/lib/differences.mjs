@@ -1,13 +1,13 @@
-// The differences of two folders of outputs, equal ones together: what `npm run same` prints.
+// Compares two folders of outputs and groups equal differences, for `npm run same`.
 import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ScriptError } from "./process.mjs";
 
-/** Number of differences of one shape that are printed, as they differ in figures alone. */
+/** How many differences of one shape are printed; they differ in numbers only. */
 const examples = 3;
 
-/** Every output of a folder, by the topic and the input. */
+/** The paths of a folder's outputs, TOPIC/INPUT. */
 const namesIn = (folder) =>
   readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
@@ -16,7 +16,7 @@ const namesIn = (folder) =>
 
 const isRefused = (folder, name) => readFileSync(join(folder, name), "utf8").startsWith("exit code 2\n");
 
-/** Inputs that only one side has: other inputs, and command lines that it alone accepts. */
+/** Inputs on one side only: missing outputs, and commands that only one side accepts. */
 function onlyOnOneSide({ before, after }) {
   const [earlier, later] = [namesIn(before), namesIn(after)];
   const common = later.filter((name) => earlier.includes(name));
@@ -31,7 +31,7 @@ function onlyOnOneSide({ before, after }) {
   };
 }
 
-/** Each place at which two folders differ: the output, and the lines that go and come there. */
+/** The differences of two folders: each has its output and the removed and added lines. */
 function hunksOf({ before, after }) {
   const args = [
     "diff",
@@ -69,7 +69,7 @@ const outputsOf = (hunks) => [...new Set(hunks.map(({ output }) => output))];
 const counted = (outputs) =>
   `${outputs.length} ${outputs.length === 1 ? "output" : "outputs"}: ${decodeURIComponent(outputs[0])}${outputs.length > 1 ? ", …" : ""}`;
 
-/** Lines that say how two folders of outputs differ; none if they do not. */
+/** Lines that describe how two folders of outputs differ; empty if they are equal. */
 export function differences(sides) {
   const { common, count, gone, added } = onlyOnOneSide(sides);
   const apart = new Set([...gone, ...added]);

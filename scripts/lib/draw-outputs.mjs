@@ -1,5 +1,5 @@
-// Draws the outputs of test/outputs/drawn with the program of the folder that it runs in: `node draw-outputs.mjs TESTS TOPIC...`.
-// TESTS is the folder whose outputs/drawn has the topics. The outputs go to PINBENCH_OUTPUTS.
+// `node draw-outputs.mjs TESTS TOPIC...`: draws the outputs of test/outputs/drawn with the program of the current
+// folder. TESTS is the folder whose outputs/drawn has the topics. The outputs go to PINBENCH_OUTPUTS.
 import { startVitest } from "vitest/node";
 
 const [tests, ...topics] = process.argv.slice(2);

@@ -12,7 +12,7 @@ export function compareVersions(a, b) {
   return 0;
 }
 
-/** The newest C library version that any of these files needs: it determines the oldest system that can run them. */
+/** The newest glibc version that any of these files needs, which is the oldest that can run them all. */
 export function neededGlibc(files) {
   const versions = files.flatMap((file) =>
     [...readFileSync(file, "latin1").matchAll(/GLIBC_(2(?:\.\d+)+)/g)].map(([, version]) => version),
@@ -21,9 +21,8 @@ export function neededGlibc(files) {
 }
 
 /**
- * The lines of `objdump -T`, such as
- * "0000000000000000      DF *UND*  0000000000000000 (GLIBC_2.2.5) memcpy": a file's exports and imports, with
- * their versions. Not local ones, which arm64 has for sections.
+ * Parses `objdump -T`, with lines such as "0000000000000000      DF *UND*  0000000000000000 (GLIBC_2.2.5) memcpy".
+ * Returns a file's exports and imports with their versions, without local symbols, which arm64 has for sections.
  */
 export function parseDynamicSymbols(text) {
   const symbols = [];
@@ -38,14 +37,14 @@ export function parseDynamicSymbols(text) {
   return symbols;
 }
 
-/** Each processor's tool reads its files alone. */
+/** Every architecture needs its own objdump. */
 const objdump = (flag, file) => run(toolFor(archOf(file), "objdump"), [flag, file], { capture: true });
 
 export async function dynamicSymbols(file) {
   return parseDynamicSymbols(await objdump("-T", file));
 }
 
-/** The shared libraries that a file names, such as "libstdc++.so.6". */
+/** The shared libraries that a file needs, such as "libstdc++.so.6". */
 export async function neededLibraries(file) {
   const text = await objdump("-p", file);
   return [...text.matchAll(/^ {2}NEEDED +(\S+)$/gm)].map(([, name]) => name);

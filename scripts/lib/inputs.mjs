@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { inRoot } from "./project.mjs";
 import { nvccVersion } from "./toolchain.mjs";
 
-/** Every file below a path of the repository, sorted; the path itself if it is a file; nothing if it is missing. */
+/** All files below a path of the repository, sorted; the path itself for a file; empty if it is missing. */
 function filesOf(path) {
   const info = statSync(inRoot(path), { throwIfNoEntry: false });
   if (info === undefined) return [];
@@ -14,7 +14,7 @@ function filesOf(path) {
     .flatMap((name) => filesOf(join(path, name)));
 }
 
-/** A hash of names, contents and `extra`; not of times, which a fresh clone changes. */
+/** A hash of names, contents and `extra`, without times, which differ in a fresh clone. */
 function hashOf(paths, extra = "") {
   const hash = createHash("sha256");
   for (const file of paths.flatMap(filesOf)) {
@@ -24,7 +24,7 @@ function hashOf(paths, extra = "") {
   return hash.update(extra).digest("hex");
 }
 
-/** Only for bench/; an installed package lacks it. */
+/** Only for bench/, which an installed package lacks. */
 const bareLoops = [
   "bench/bare_machine.hpp",
   "bench/block_loop.cpp",
@@ -33,7 +33,7 @@ const bareLoops = [
   "bench/load_loop.cpp",
 ];
 
-/** A hash for each part of the build; a part with the same hash is up to date. */
+/** A hash for each part of the build; a part whose hash is unchanged is up to date. */
 export function inputHashes() {
   return {
     typescript: hashOf(["src", "tsconfig.json", "package-lock.json", "scripts/lib/bundle-program.mjs"]),

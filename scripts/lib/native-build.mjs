@@ -4,10 +4,10 @@ import { run } from "./process.mjs";
 import { inRoot, root } from "./project.mjs";
 import { requireToolchain } from "./toolchain.mjs";
 
-/** Compilers at once: two suit small machines and leave CPUs to others. */
+/** Number of parallel compilers: small machines have two CPUs, and others keep theirs. */
 const jobs = "2";
 
-/** CMake refuses a folder that was configured for a checkout elsewhere, so its cache is removed. */
+/** Removes a cache from a checkout elsewhere, because CMake refuses it. */
 function dropForeignCache(folder) {
   const cache = join(folder, "CMakeCache.txt");
   if (existsSync(cache) && !readFileSync(cache, "utf8").includes(`CMAKE_HOME_DIRECTORY:INTERNAL=${root}\n`)) {
@@ -20,8 +20,8 @@ const definitions = (options, prefix) =>
   Object.entries(options).map(([name, value]) => `${prefix}${name}=${value}`);
 
 /**
- * Builds the addon and its companions into `<folder>/Release` through cmake-js, which finds Node's headers.
- * Its `compile` command is not used, because after a failed build it deletes the folder and starts again.
+ * Builds the addon and its companions into `<folder>/Release` through cmake-js, which finds Node's headers. Avoids its
+ * `compile` command, which deletes the folder and starts again after a failed build.
  */
 export async function buildAddon(folder, options, { quiet = false } = {}) {
   requireToolchain();

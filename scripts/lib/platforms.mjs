@@ -4,16 +4,15 @@ import { buildAddon } from "./native-build.mjs";
 import { findProgram, run, ScriptError } from "./process.mjs";
 import { inRoot } from "./project.mjs";
 
-/** The processors that pinbench is compiled for, by Node's names of them. */
+/** The architectures that pinbench is compiled for, by Node's names. */
 const platforms = {
   x64: { machine: "x86_64", linker: "ld-linux-x86-64" },
   arm64: { machine: "aarch64", linker: "ld-linux-aarch64" },
 };
 
-/** This machine's, which is compiled for if no other is asked for. */
+/** This machine's architecture, the default. */
 export const ownArch = process.arch;
 
-/** Throws a ScriptError for a processor without a name here. */
 function platformOf(arch) {
   const platform = platforms[arch];
   if (platform !== undefined) return platform;
@@ -22,13 +21,13 @@ function platformOf(arch) {
   );
 }
 
-/** The processor's name in the tag of a wheel. */
+/** The architecture's name in a wheel's tag. */
 export const wheelMachine = (arch) => platformOf(arch).machine;
 
-/** What the names of Debian's tools for another processor begin with. */
+/** Prefix of Debian's tools for another architecture. */
 const toolPrefix = (arch) => (arch === ownArch ? "" : `${platformOf(arch).machine}-linux-gnu-`);
 
-/** One of the compiler's tools, such as "strip", for a processor. Throws a ScriptError if it is not there. */
+/** A tool such as "strip" for an architecture. Throws a ScriptError if it is missing. */
 export function toolFor(arch, name) {
   const tool = `${toolPrefix(arch)}${name}`;
   if (findProgram(tool) !== null) return tool;
@@ -36,16 +35,16 @@ export function toolFor(arch, name) {
   throw new ScriptError(`${tool} is not on the PATH (Debian: apt-get install ${debian}).`);
 }
 
-/** The processor that a compiled file is for, from e_machine of its ELF header. */
+/** The architecture of a compiled file, from e_machine in its ELF header. */
 export function archOf(file) {
   const machines = { 62: "x64", 183: "arm64" };
   return machines[readFileSync(file).readUInt16LE(18)];
 }
 
-/** The folder of a build below the root; the one for this machine is where the loader looks. */
+/** Build folder below the root; for this machine it is where the loader looks. */
 export const buildFolder = (arch) => (arch === ownArch ? "build" : `build/${arch}`);
 
-/** Compiles the addon and the emulated driver for another processor, with kernels if nvcc is there: they are the same. */
+/** Compiles the addon and the emulated driver for another architecture. Kernels are the same, and need nvcc. */
 export async function crossBuild(arch, { quiet = false } = {}) {
   const settings = {
     CMAKE_SYSTEM_NAME: "Linux",
@@ -55,9 +54,7 @@ export async function crossBuild(arch, { quiet = false } = {}) {
   await buildAddon(buildFolder(arch), settings, { quiet });
 }
 
-/**
- * A Node for a processor: this one, or one of the same version from npm's registry, which is kept for the next time.
- */
+/** A Node for an architecture: this one, or the same version from npm's registry, which is then kept. */
 export async function nodeFor(arch) {
   if (arch === ownArch) return process.execPath;
   const { node: version } = process.versions;
@@ -67,7 +64,7 @@ export async function nodeFor(arch) {
     mkdirSync(cache, { recursive: true });
     const fresh = mkdtempSync(join(cache, "fetched-"));
     try {
-      // Not `npm install`, which refuses packages for another processor.
+      // `npm install` would refuse a package for another architecture.
       const packed = await run("npm", ["pack", "--silent", `node-linux-${arch}@${version}`], {
         cwd: fresh,
         capture: true,
@@ -75,7 +72,7 @@ export async function nodeFor(arch) {
       await run("tar", ["-xf", packed.trim(), "package/bin/node", "package/LICENSE"], { cwd: fresh });
       renameSync(join(fresh, "package"), folder);
     } catch (error) {
-      // Another script may have fetched it at the same time.
+      // Another script may have fetched it meanwhile.
       if (!existsSync(folder)) throw error;
     } finally {
       rmSync(fresh, { recursive: true, force: true });
@@ -84,7 +81,6 @@ export async function nodeFor(arch) {
   return join(folder, "bin/node");
 }
 
-/** Node's licence, which is shipped with it. Throws a ScriptError without one. */
 export function licenceOfNode(node) {
   const prefix = resolve(dirname(node), "..");
   const found = [join(prefix, "LICENSE"), join(prefix, "share/doc/nodejs/LICENSE")].find(existsSync);
@@ -92,5 +88,4 @@ export function licenceOfNode(node) {
   return found;
 }
 
-/** The names of the system's linkers. */
 export const linkers = Object.values(platforms).map(({ linker }) => linker);

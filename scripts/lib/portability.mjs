@@ -3,7 +3,7 @@ import { compareVersions, dynamicSymbols, neededLibraries } from "./dynamic-symb
 import { linkers } from "./platforms.mjs";
 import { ScriptError } from "./process.mjs";
 
-/** Node's own binaries need this version of the C library, so requiring it excludes no system with Node. */
+/** Node's own binaries need this glibc, so requiring it excludes no system with Node. */
 const newestGlibc = "2.28";
 
 /** Limits for a wheel with the tag manylinux_2_28, from auditwheel's policy of that name. */
@@ -14,14 +14,14 @@ const manylinux = {
   ),
 };
 
-/** Intended exports of each file. Others could conflict with the process that loads it. */
+/** Intended exports of each file; others could conflict with the process that loads it. */
 const exported = {
   "pinbench.node": /^(napi_register_module_v1|node_api_module_get_api_version_v1)$/,
   "libpinbench_emulated.so": /^(cu[A-Z]\w*|nvml[A-Z]\w+|pinbench\w+)$/,
   "libpinbench_trace.so": /^InitializeInjection(Nvtx2)?$/,
 };
 
-/** Symbols that keep a compiled file from loading on other systems, a text for each. */
+/** Symbols that keep a file from loading on other systems, as messages. */
 export function portabilityFaults(file, symbols) {
   const faults = [];
   const allowed = exported[basename(file)];
@@ -37,16 +37,16 @@ export function portabilityFaults(file, symbols) {
   return faults;
 }
 
-/** Symbols and libraries that keep a program from running on manylinux_2_28 systems, a text for each. */
+/** Symbols and libraries that keep a program from running on manylinux_2_28 systems, as messages. */
 export function manylinuxFaults(symbols, libraries) {
-  const strangers = libraries.filter((name) => !manylinux.libraries.test(name));
+  const foreign = libraries.filter((name) => !manylinux.libraries.test(name));
   const tooNew = symbols.filter(({ version, isExported }) => {
     const [, library, number] = /^([A-Z]+)_([\d.]+)$/.exec(version ?? "") ?? [];
     const newest = manylinux.newest[library];
     return !isExported && newest !== undefined && compareVersions(number, newest) > 0;
   });
   return [
-    ...strangers.map((name) => `needs ${name}, which other machines may lack`),
+    ...foreign.map((name) => `needs ${name}, which other machines may lack`),
     ...tooNew.map(({ name, version }) => `needs ${name} of ${version}`),
   ];
 }

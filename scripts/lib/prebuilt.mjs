@@ -7,7 +7,7 @@ import { checkPortability } from "./portability.mjs";
 import { run, ScriptError } from "./process.mjs";
 import { inRoot } from "./project.mjs";
 
-/** The loader's folder for a processor, below the package's root. */
+/** The loader's folder for an architecture, below the package's root. */
 export const prebuiltFolder = (arch) => `prebuilds/linux-${arch}`;
 export const prebuiltFiles = ["pinbench.node", "libpinbench_emulated.so", "libpinbench_trace.so"];
 
@@ -26,13 +26,13 @@ export function hashesOf(folder) {
 /** GPU generations with machine code; the first one's PTX serves all others. */
 const architectures = [75, 80, 86, 90, 100, 120];
 
-/** Local settings must not be shipped: no instructions of this CPU alone, no sanitizer. */
+/** Local settings must not be shipped: neither instructions of this CPU nor a sanitizer. */
 function checkSettings(build) {
   const cache = readFileSync(inRoot(build, "CMakeCache.txt"), "utf8");
   const setting = (name) => new RegExp(`^${name}:\\w+=(.*)$`, "m").exec(cache)?.[1] ?? "";
   const wanted = {
     CMAKE_BUILD_TYPE: "Release",
-    // Only the flags of cmake-js, without those of the environment.
+    // Only cmake-js's flags, none from the environment.
     CMAKE_CXX_FLAGS: "-DBUILDING_NODE_EXTENSION",
     PINBENCH_SANITIZE: "",
   };
@@ -44,7 +44,7 @@ function checkSettings(build) {
   }
 }
 
-/** The architectures in a fatbin, from the headers of its ELF and PTX parts. */
+/** The GPU architectures in a fatbin, from the headers of its ELF and PTX parts. */
 function architecturesOf(image) {
   const fatbinMagic = 0xba55ed50;
   const found = { elf: [], ptx: [] };
@@ -67,7 +67,7 @@ function checkKernels(build) {
   }
 }
 
-/** Loads a copy like users' Node, to check that it is complete. */
+/** Loads a copy as users' Node does, to check that it is complete. */
 function checkLoads(path, { kernels }) {
   const { build } = createRequire(import.meta.url)(path);
   if (build.sanitizer !== null || build.kernels !== kernels) {
@@ -76,8 +76,8 @@ function checkLoads(path, { kernels }) {
 }
 
 /**
- * Sets all shipped files of a package's folder to the modes of the usual umask: npm keeps modes, so
- * the package would depend on the checkout.
+ * Sets the modes of the usual umask on all shipped files, because npm keeps modes and the package would depend on the
+ * checkout.
  */
 export async function shareModes(folder) {
   const args = ["pack", "--dry-run", "--ignore-scripts", "--json"];
@@ -86,8 +86,8 @@ export async function shareModes(folder) {
 }
 
 /**
- * Checks the files of a build and copies them, without debug information, to `target`, an absolute path. Those for another
- * processor are compiled first.
+ * Checks a build's files and copies them, without debug information, to the absolute path `target`. Compiles them first
+ * if they are for another architecture.
  */
 export async function copyPrebuilt(target, { kernels = true, arch = ownArch } = {}) {
   if (arch !== ownArch) await crossBuild(arch, { quiet: true });

@@ -1,10 +1,10 @@
-// The published JSON Schema of a document: that of zod, and for each field without a description of its own the one of
-// field-descriptions.json. A field's name means the same in all documents.
+// The published JSON Schema of a document: zod's, with field-descriptions.json for fields that have no description. A
+// field's name means the same in all documents.
 import { readFileSync } from "node:fs";
 
 const descriptions = JSON.parse(readFileSync(new URL("field-descriptions.json", import.meta.url), "utf8"));
 
-/** The schema with descriptions. Fields that have none anywhere stay without one. */
+/** Adds descriptions; fields without one in either source stay without. */
 export function described(schema) {
   if (Array.isArray(schema)) return schema.map(described);
   if (typeof schema !== "object" || schema === null) return schema;

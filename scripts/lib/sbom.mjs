@@ -3,16 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { run } from "./process.mjs";
 
-/** The packages that users install with pinbench, from npm's list of the lock file, and checks on them. */
+/** Lists and checks the packages that users install with pinbench, from npm's list of the lock file. */
 
-/** Licences that demand no more of users than pinbench's own. */
+/** Licences that are no stricter than pinbench's own. */
 const knownLicences = ["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "Apache-2.0", "0BSD"];
 
 const registry = "https://registry.npmjs.org/";
 
 /**
- * The software bill of materials of the packages in these folders of the lock file, as CycloneDX JSON. npm makes it for a project
- * with only these packages: with `--omit dev`, npm (11.19) also leaves out packages that a development dependency shares.
+ * The software bill of materials (CycloneDX JSON) of the packages in these folders of the lock file. npm makes it for a
+ * project with only these packages, because its `--omit dev` (11.19) also drops packages that development shares.
  */
 export async function makeSbom(lock, needed) {
   const temporary = mkdtempSync(join(tmpdir(), "pinbench-sbom-"));
@@ -38,19 +38,17 @@ export async function makeSbom(lock, needed) {
   }
 }
 
-/** A package's entry without the mark of development dependencies. */
 function withoutMarks({ dev: _, devOptional: __, ...entry }) {
   return entry;
 }
 
-/** The licence names of an SBOM's component. */
 function licencesOf({ licenses = [] }) {
   return licenses.map(({ license, expression }) => license?.id ?? license?.name ?? expression);
 }
 
 /**
- * Faults of an SBOM, a sentence each. `needed` has the folders that `moduleClosure()` finds, `lock` is
- * the parsed package-lock.json.
+ * Faults of an SBOM, one sentence each. `needed` has the folders from `moduleClosure()`, `lock` is the parsed
+ * package-lock.json.
  */
 export function sbomProblems(sbom, lock, needed) {
   const listed = sbom.components.map(({ name, version }) => `${name}@${version}`);
@@ -74,7 +72,7 @@ export function sbomProblems(sbom, lock, needed) {
         ? []
         : [`${component.name}@${component.version} has a licence that is not known to fit: ${named}.`];
     }),
-    // Without an address, npm uses the registry that the user has set.
+    // An entry without an address comes from the user's registry.
     ...known.flatMap(({ name, version, resolved = registry, integrity, hasInstallScript }) => [
       ...(resolved.startsWith(registry) ? [] : [`${name}@${version} does not come from ${registry}.`]),
       ...(integrity?.startsWith("sha512-")

@@ -16,14 +16,14 @@ const cToken = /R"([^(\s]*)\([\s\S]*?\)\1"|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])
 const withoutCComments = (text) =>
   text.replace(cToken, (token) => (token[0] === "/" ? blanked(token) : token));
 
-/** Only the line breaks of a text. */
+/** The text reduced to its line breaks. */
 const blanked = (text) => text.replace(/[^\n]+/g, "");
 
 const filledLines = (text) => text.split("\n").filter((line) => line.trim() !== "").length;
 
 /**
- * Measures of source files: of each path the `raw` lines, the lines of `code` (not blank, no comment), the number of
- * `long` functions, the names that it `exports` and what it `uses` of other files. `texts` maps paths to contents.
+ * Measures of source files by path: `raw` lines, lines of `code` (no blanks, no comments), number of `long` functions,
+ * exported names, and names used from other files. `texts` maps paths to contents.
  */
 export function measuresOf(texts) {
   const python = pythonMeasures(texts);
@@ -66,11 +66,11 @@ function scriptMeasures(path, text) {
   return { code: filledLines(code), long: longFunctionsOf(program, text), exports, uses, words };
 }
 
-/** Null if it stands for all that a module exports. */
+/** Null for a namespace, which stands for everything that a module exports. */
 const nameOf = ({ kind, name }) => (kind === "Default" ? "default" : name);
 
 function longFunctionsOf(program, text) {
-  // A file of tests is no function, though its tests are in one.
+  // Functions around a whole group of tests do not count.
   const groups = new Set();
   let long = 0;
   const count = (node) => {
@@ -93,8 +93,8 @@ const noFunction =
   /^(if|else|for|while|do|switch|case|default|try|catch|namespace|class|struct|union|enum|extern)\b/;
 
 /**
- * Long functions of C++ as clang-format lays it out: a block ends in a line with only a brace, and its first line is the
- * last one before it with the same indentation. Lambdas end in other ways, and count as part of their function.
+ * Counts long functions in C++ formatted by clang-format. A block ends in a line with only a brace, and starts at the
+ * last line before it with the same indentation. Lambdas end in other ways, and count as part of their function.
  */
 function longFunctionsByIndentation(code) {
   const heads = new Map();
@@ -112,7 +112,7 @@ function longFunctionsByIndentation(code) {
   return long;
 }
 
-/** Reads a list of texts, and writes of each the lines of code and of every function; null for no valid Python. */
+/** Reads a list of texts; writes each one's lines of code and of every function, or null if it is invalid. */
 const pythonProgram = `
 import ast, io, json, sys, tokenize
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -158,8 +158,8 @@ function pythonMeasures(texts) {
 }
 
 /**
- * Exports that no other file uses, and those that only files below test/ use: of each path a list of names. A name counts
- * as used by a file that imports a whole module if the name occurs in it.
+ * Exports that no other file uses, and those that only test/ uses: lists of names by path. If a file imports a whole
+ * module, each exported name that occurs in it counts as used.
  */
 export function unusedExports(measures) {
   const users = new Map();
@@ -189,7 +189,7 @@ export function unusedExports(measures) {
   return new Map(entries);
 }
 
-/** The file that a module's name stands for, or null: what is compiled has another extension, or is below dist/. */
+/** The file behind a module's name, or null. Compiled names differ: another extension, or a path below dist/. */
 function targetOf(path, module, measures) {
   if (!module.startsWith(".")) return null;
   const target = join(dirname(path), module);

@@ -14,19 +14,18 @@ import { makeSbom, sbomProblems } from "./sbom.mjs";
 
 /** The common content of tarball and wheel: Node, pinbench and its dependencies. */
 
-/** Largest size of either, because they go to many machines and into images. */
+/** Size limit for each, because they go to many machines and into images. */
 const maxMB = 40;
 
-/** pinbench's own files of the package, without sources for a compiler, which only npm's package has. */
+/** pinbench's files in the package, without the sources that only npm's package compiles. */
 const shipped = JSON.parse(readFileSync(inRoot("package.json"), "utf8")).files.filter((path) =>
   /^(bin|dist|docs|schema|SECURITY)/.test(path),
 );
 
-/** Removes files that Node never reads from a package; licences stay. */
+/** Drops files of packages that Node never reads, but keeps licences. */
 const isNeededAtRunTime = (path) =>
   !/\.(map|ts|mts|cts|flow)$|(readme|changelog)\.md$|__pycache__$/i.test(path);
 
-/** Copies paths of the repository to the same paths below a folder. */
 export function copyInto(folder, paths, filter = () => true) {
   for (const path of paths) {
     if (!existsSync(inRoot(path))) throw new ScriptError(`${inRoot(path)} is missing.`);
@@ -35,7 +34,6 @@ export function copyInto(folder, paths, filter = () => true) {
   }
 }
 
-/** A Node with its licence. */
 function copyNode(node, folder) {
   mkdirSync(join(folder, "runtime"));
   cpSync(node, join(folder, "runtime/node"));
@@ -64,9 +62,9 @@ async function writeSbom(folder, node) {
 }
 
 /**
- * Fills an empty folder with a pinbench that runs in place, with `runtime/node bin/pinbench.js`, and checks that
- * compiled files run on manylinux_2_28. `modules` are more packages with their dependencies; `isForTests` takes
- * the local build instead of the shipped one; `arch` is the processor. Returns the oldest sufficient glibc.
+ * Fills an empty folder with a pinbench that runs as `runtime/node bin/pinbench.js`, and checks that its compiled files
+ * run on manylinux_2_28. `modules` are extra packages; `isForTests` takes the local build instead of the shipped one;
+ * `arch` is the architecture. Returns the oldest glibc that is enough.
  */
 export async function stageProgram(
   folder,
@@ -88,14 +86,14 @@ export async function stageProgram(
   copyInto(folder, program, (path) => !/\.(map|d\.ts)$|__pycache__$/.test(path));
   if (isForTests) copyInto(folder, compiled);
   else await copyPrebuilt(join(folder, compiledFolder), { kernels, arch });
-  // The tests and the benchmarks import modules one by one, which find packages as Node does.
+  // Tests and benchmarks import unbundled modules, which find packages as usual in Node.
   const packages = isForTests ? [...runtimeDependencies(), ...packagesInProgram(), ...modules] : [];
   copyInto(folder, moduleClosure(packages), isNeededAtRunTime);
   await writeSbom(folder, node);
   return neededGlibc(["runtime/node", ...compiled].map((file) => join(folder, file)));
 }
 
-/** The size of an archive in MB. Throws a ScriptError where that is more than one may have. */
+/** The size of an archive in MB. Throws a ScriptError if it exceeds the limit. */
 export function checkedSizeMB(archive) {
   const sizeMB = statSync(archive).size / 1e6;
   if (sizeMB <= maxMB) return sizeMB;

@@ -2,10 +2,10 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { findProgram, run, ScriptError, searchPath } from "./process.mjs";
 
-/** The programs that a native build cannot do without, and the Debian package that brings each. */
+/** Programs that a native build needs, and the Debian package of each. */
 const needed = { "g++": "g++", cmake: "cmake", make: "make" };
 
-/** Throws a ScriptError that says what is missing and how to get it. */
+/** Throws a ScriptError that names the missing programs and packages. */
 export function requireToolchain() {
   const missing = Object.keys(needed).filter((program) => findProgram(program) === null);
   if (missing.length > 0) {
@@ -18,8 +18,8 @@ export function requireToolchain() {
 }
 
 /**
- * What `nvcc --version` says, or null where there is none. Looks where CMakeLists.txt does. One that does not work is
- * no failure, since the build then leaves the kernels out; but it counts as another one than it is once repaired.
+ * Output of `nvcc --version`; null without nvcc. Searches like CMakeLists.txt. A broken nvcc is no error, because the
+ * build leaves out kernels then, but its text differs, so that a repaired one causes a rebuild.
  */
 export function nvccVersion() {
   const homes = [process.env.CUDA_HOME, process.env.CUDA_PATH].filter(Boolean);
@@ -38,12 +38,12 @@ export async function compilerLibrary(file) {
 const oldestClang = 16; // the first that has std::source_location
 const newestClang = 40;
 
-/** What to do where findClang() finds none. */
+/** What to do if findClang() finds none. */
 export const clangMissing =
   `There is no clang++-${oldestClang} or newer (Debian: apt-get install clang-19 libclang-rt-19-dev), ` +
   "which brings libFuzzer.";
 
-/** The path of the newest clang++ that has its version in its name, as Debian's do; null if none is new enough. */
+/** The newest clang++ with a version in its name, as in Debian; null if none is new enough. */
 export function findClang() {
   for (let version = newestClang; version >= oldestClang; --version) {
     const path = findProgram(`clang++-${version}`);

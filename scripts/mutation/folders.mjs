@@ -1,13 +1,13 @@
-// The folders that `npm run mutate` knows: which files get mutants, and which tests have to notice them. Only functions
-// that compute are mutated, and only tests that start no process run: each mutant runs them again.
+// The folders that `npm run mutate` knows: files that get mutants, and tests that must notice them. Mutates only
+// functions that compute, and runs only tests that start no process, because each mutant runs them again.
 import { existsSync, readdirSync } from "node:fs";
 import { ScriptError } from "../lib/process.mjs";
 import { inRoot } from "../lib/project.mjs";
 
-/** Mutators that are left out everywhere: texts for people are held by the snapshots of test/report. */
+/** Mutators that are never used: the snapshots of test/report cover texts for people. */
 export const excludedMutations = ["StringLiteral"];
 
-/** Asynchronous functions and methods are left out everywhere: they measure, read or wait, and the others compute. */
+/** Ignores asynchronous functions and methods, which measure, read or wait rather than compute. */
 export const ignorers = [
   { shouldIgnore: (path) => (path.isFunction() && path.node.async ? "It does not compute." : undefined) },
 ];
@@ -17,9 +17,7 @@ const all = null;
 
 const pools = ["recommend-pool", "pool-shapes", "refusal-reason", "pool-observations"];
 
-/**
- * By folder, which of its files, without their endings, and whether each file of tests has to have a process of its own.
- */
+/** By folder: its source and test files, without extensions. `apart`: each test file needs its own process. */
 const chosen = {
   stats: { sources: { "src/stats": all }, tests: { "test/stats": all } },
   settings: { sources: { "src/settings": all }, tests: { "test/settings": all } },
@@ -47,7 +45,7 @@ const chosen = {
   },
   explain: {
     sources: { "src/explain": ["run-figures"], "src/explain/questions": all },
-    // Without too-much-pinned, which replaces modules.
+    // too-much-pinned replaces modules, so it is left out.
     tests: { "test/explain": ["run-figures", "torch-verdicts", "questions"] },
   },
   doctor: {
@@ -57,7 +55,7 @@ const chosen = {
       "src/doctor/facts": all,
     },
     tests: { "test/doctor": all },
-    // The tests of a file have one tree of files, which goes when they have ended.
+    // Tests of one file share a tree of files, which is deleted after they end.
     apart: true,
   },
   fleet: {
@@ -74,7 +72,7 @@ const chosen = {
         ...["node-figures", "node-groups", "read-fleet", "relative-rule"],
       ],
     },
-    // Without those that start launchers.
+    // Tests that start launchers are left out.
     tests: {
       "test/fleet": [
         "incomplete-nodes",
@@ -90,13 +88,13 @@ const chosen = {
 
 export const folderNames = Object.keys(chosen);
 
-/** Paths of the files that get mutants, and of the tests; whether files of tests run apart. */
+/** Paths of the mutated files and of the tests, and whether each test file runs in its own process. */
 export function filesOf(name) {
   const { sources, tests, apart = false } = chosen[name];
   return { sources: filesIn(sources, ".ts"), tests: filesIn(tests, ".test.ts"), apart };
 }
 
-/** Paths of these files. Throws if one does not exist: a renamed file would lose its mutants without a word. */
+/** Paths of these files. Throws if one does not exist: a renamed file would silently lose its mutants. */
 export function filesIn(folders, ending) {
   return Object.entries(folders).flatMap(([folder, names]) => {
     const there = existsSync(inRoot(folder)) ? readdirSync(inRoot(folder)) : [];

@@ -1,32 +1,32 @@
-// Runs the tests of a folder once, and keeps which mutants each of them reaches; then, with one mutant after the other
-// switched on, those tests again until one fails, the quickest first. Every verdict is a line of a file, so that a run
-// that hangs in a mutant can be ended and gone on with behind it.
+// Runs a folder's tests once and records which mutants each test reaches. Then activates one mutant after the other,
+// and runs the tests that reach it, quickest first, until one fails. Writes each verdict as a line, so that after a
+// hang the next process continues behind that mutant.
 import { appendFileSync, readFileSync } from "node:fs";
 import { TestRunner } from "vitest";
 
 const { PINBENCH_MUTATED_RECORDS: records, PINBENCH_MUTATED_AT_LOAD: mutantAtLoad } = process.env;
 const fileCount = Number(process.env.PINBENCH_MUTATED_TEST_FILES);
 
-/** How often a mutant may be reached, of the times that its code is without it, before it is a loop without end. */
+/** A mutant reached more than this many times as often as without it counts as an endless loop. */
 const mostHits = 10;
 
 /**
- * A test that reaches mutants more often tries none, as each would take it seconds: what it alone would notice counts as
- * not noticed. Unlike a time this is the same on every machine.
+ * A test that reaches mutants more often than this tries none, because each would take seconds; what only it would
+ * notice counts as not noticed. Unlike a time limit, this gives the same result on every machine.
  */
 const mostReached = 5_000_000;
 
 class ComputesForLong extends Error {}
 
-/** Milliseconds that this process has computed, however loaded the machine is. */
+/** CPU time of this process in ms, independent of the machine's load. */
 function computedMs() {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/** What the instrumented sources call; one process runs all files, each with a runner of its own. */
+/** The state behind the instrumented sources. One process runs all files, each with its own runner. */
 globalThis.__mutants__ ??= {
-  /** Of the test or the file that is watched, how often it reaches each mutant; null while none is. */
+  /** How often the current test or file reaches each mutant; null outside. */
   reached: null,
   countsLeft: Number.POSITIVE_INFINITY,
   count(id) {
@@ -51,7 +51,7 @@ const record = (line) => appendFileSync(records, `${JSON.stringify(line)}\n`);
 export default class MutationRunner extends TestRunner {
   onCollectStart(file) {
     super.onCollectStart?.(file);
-    // What loading a test file reaches cannot be reached again.
+    // Mutants reached while a test file loads cannot be reached again.
     if (mutantAtLoad === undefined) mutants.reached = mutants.reachedAtLoad;
   }
 
@@ -65,11 +65,11 @@ export default class MutationRunner extends TestRunner {
     if (mutantAtLoad !== undefined) return run();
     const name = `${test.file.name}: ${test.suite?.name ?? ""} ${test.name}`;
     await this.#reach(test, name, run);
-    // Within a test, as `onTestFinished()` and its like may be called nowhere else.
+    // Runs inside a test, because `onTestFinished()` and similar functions work nowhere else.
     if (test === mutants.lastTest) await tryMutants();
   }
 
-  /** Runs a test, and keeps which mutants it reaches. */
+  /** Runs a test, and records which mutants it reaches. */
   async #reach(test, name, run) {
     const reached = new Map();
     mutants.reached = reached;
@@ -78,7 +78,7 @@ export default class MutationRunner extends TestRunner {
     try {
       await run();
     } catch (error) {
-      // A later test may await what took an earlier one long.
+      // The test must still end, because a later one may await its result.
       if (error instanceof ComputesForLong) mutants.countsLeft = -1;
       if (mutants.countsLeft >= 0) throw error;
     } finally {
@@ -94,7 +94,7 @@ export default class MutationRunner extends TestRunner {
 const testsOf = (task) =>
   task.type === "test" ? (task.mode === "run" ? [task] : []) : task.tasks.flatMap(testsOf);
 
-/** Runs a test again with what its file does before and after each: a folder of its own, a clock that stands still. */
+/** Runs a test again with its file's hooks, such as a temporary folder or a stopped clock. */
 async function withHooks(test, run) {
   const hooks = TestRunner.getSuiteHooks(test.file);
   for (const hook of hooks.beforeEach) await hook(test.context, test.file);
@@ -136,10 +136,10 @@ async function tryMutants() {
     mutants.reached = test.reached;
     const isRepeatable = await passes(test);
     mutants.reached = null;
-    // Of tests that go on from what an earlier one left, a second run says nothing.
+    // A test that depends on an earlier one cannot be repeated, so its verdict would mean nothing.
     if (isRepeatable) tests.push(test);
     else record({ status: "unrepeatable", id: test.name });
-    // What only the first run reached was in a file that it loaded.
+    // Mutants reached only in the first run were reached while loading a file.
     for (const [id, times] of first) if (!test.reached.has(id)) mutants.reachedAtLoad.set(id, times);
   }
   tests.sort((a, b) => a.ms - b.ms);
@@ -160,7 +160,7 @@ async function tryMutants() {
     }
     if (by === null) record({ status: isAtLoad ? "survived, also at load" : "survived", id });
     else record({ status: "killed", id, by: by.name });
-    // What a mutant left behind in a module must not be taken for the next one's doing: another process goes on.
+    // A mutant may leave changed state in a module, so the next mutant needs a new process.
     if (by !== null && !(await passes(by))) {
       record({ status: "left something behind", id: by.name });
       process.kill(process.pid, "SIGKILL");

@@ -1,5 +1,5 @@
-// The tests of one folder on sources that have all their mutants in them, of which runner.mjs switches on one at a time.
-// `npm run mutate` sets the variables.
+// Runs the tests of one folder on sources with all their mutants, which runner.mjs activates one at a time. `npm run
+// mutate` sets the variables.
 import { readFileSync } from "node:fs";
 import { defineConfig } from "vitest/config";
 import { inRoot, root } from "../lib/project.mjs";
@@ -25,14 +25,14 @@ export default defineConfig({
     setupFiles: [inRoot("test/helpers/each-file.ts")],
     runner: inRoot("scripts/mutation/runner.mjs"),
     bail: 1,
-    // One process that loads the sources once: a mutant then costs as much as its tests compute.
+    // One process loads the sources once, so that a mutant costs only its tests' own time.
     isolate: false,
     fileParallelism: false,
     maxWorkers: 1,
     pool: "forks",
-    // A test that waits for what a mutant took away.
+    // A mutant may remove what a test waits for.
     testTimeout: 120_000,
-    // One mutant's must not end the others' process. With a single one it counts, as does a process that ran out of memory.
+    // One mutant's unhandled error must not end the process for all others. With a single mutant the error counts.
     dangerouslyIgnoreUnhandledErrors: mutantAtLoad === undefined,
   },
 });

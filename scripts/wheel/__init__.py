@@ -3,8 +3,8 @@
     import pinbench
     result = pinbench.run(sizes=["1MiB", "64MiB"], memory="pinned")
 
-A flag has underscores for dashes; a list has its values, and True stands for a flag without one. Regressions and findings
-are part of the document. The emulated device is measured with backend="emulated" alone.
+Write a flag with underscores for dashes, a list for several values, and True for a flag without a value. Regressions
+and findings are in the document, and raise nothing. The emulated device is used only with backend="emulated".
 """
 
 import json
@@ -17,7 +17,7 @@ from .__main__ import environment, program
 Flag = Union[None, bool, int, float, str, "os.PathLike[str]", Sequence[Union[int, float, str, "os.PathLike[str]"]]]
 Document = Dict[str, Any]
 
-# Flags of which each value is a flag of its own; other lists are one value with commas.
+# Flags that are repeated for each value of a list; other flags join their values with commas.
 _REPEATED = ("threshold", "label", "output")
 
 
@@ -61,7 +61,7 @@ def _document(command: str, flags: Dict[str, Flag]) -> Document:
     try:
         stdout, stderr = child.communicate()
     except BaseException:
-        # Ctrl-C, say: it frees what it has pinned.
+        # On Ctrl-C and similar, lets pinbench free what it has pinned.
         child.terminate()
         child.communicate()
         raise

@@ -8,18 +8,17 @@ program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "program")
 
 
 def environment():
-    """The environment, with this Python if it has torch, so that trainings use it."""
+    """The environment for pinbench. If this Python has torch, trainings will use it."""
     variables = dict(os.environ)
     if sys.executable and find_spec("torch") is not None:
         variables.setdefault("PINBENCH_PYTHON", sys.executable)
-    # In the C locale Python sets this for itself (PEP 538), and pinbench would take it for the terminal's.
+    # In the C locale Python sets LC_CTYPE for itself (PEP 538), and pinbench would take it for the user's.
     if "LC_CTYPE" in variables and not was_given("LC_CTYPE"):
         del variables["LC_CTYPE"]
     return variables
 
 
 def was_given(name):
-    """Whether this process was started with a variable."""
     try:
         with open("/proc/self/environ", "rb") as file:
             return any(entry.startswith(os.fsencode(name) + b"=") for entry in file.read().split(b"\0"))
@@ -28,7 +27,7 @@ def was_given(name):
 
 
 def main():
-    """Does not return: signals and the exit code are those of pinbench itself."""
+    """Replaces this process, so signals and the exit code are pinbench's own."""
     node = os.path.join(program, "runtime", "node")
     try:
         os.execve(node, [node, os.path.join(program, "bin", "pinbench.js"), *sys.argv[1:]], environment())

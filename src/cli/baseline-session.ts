@@ -58,8 +58,8 @@ export class GrowingBaseline {
   }
 
   /**
-   * Throws if this run must not join the others: a run with a failure would become the reference of every check, and
-   * one from another machine would widen the spread of this one.
+   * Throws if this run must not join the others. A run with a failure would become the reference of every check, and
+   * one from another machine would increase the baseline's noise.
    */
   checkFits(document: ResultDocument): void {
     const { cells, run } = document;
@@ -91,7 +91,7 @@ export class GrowingBaseline {
     );
   }
 
-  /** A link that is slower now, or was slower until now, has another level. */
+  /** Refuses a run whose link is slower or faster than in the earlier runs. */
   #checkLink(run: RunFigures): void {
     const changes = [
       ...describeLinkLosses({ linkLosses: findLinkLosses(this.#earlier, [run]) }),
@@ -105,7 +105,7 @@ export class GrowingBaseline {
     });
   }
 
-  /** Facts that differ from the earlier runs but keep no run out: a driver, a kernel, another host. */
+  /** Differences from the earlier runs that are allowed: another driver, kernel or host. */
   changesIn(document: ResultDocument): string[] {
     if (this.#earlier.length === 0) return [];
     return this.#differences(document).map(
@@ -156,7 +156,7 @@ export async function measureSession(baseline: GrowingBaseline, session: Session
   }
 }
 
-/** `reported`: the notes on other users of the devices that were printed already. */
+/** `reported`: notes on other users of the devices that were printed before. */
 async function measureRuns(
   baseline: GrowingBaseline,
   { settings, of, flags, interruption, line, note }: Session,
@@ -188,7 +188,7 @@ async function measureRuns(
   for (const text of newlyShared(documents, reported)) note(text);
   const measured = documents.length;
   if (measured > 0) await baseline.keep(documents);
-  // Also if it was interrupted right after the last run.
+  // An interruption right after the last run does not matter.
   if (measured >= runs) return true;
   const after = `interrupted after ${measured} of ${runs} runs${of === "" ? "" : ` of ${of}`}`;
   const kept = measured === 0 ? baseline.whatStays() : `${folder} has ${counted(baseline.size, "run")}`;

@@ -11,10 +11,9 @@ import { fillRunSettings, overrideSettings, type Source } from "../settings/sett
 import type { RunSettings } from "../settings/table.js";
 
 /**
- * The settings that measure a baseline again, to check against it or to add to it: the cells with a figure, measured as
- * its runs were, except for the requested measuring flags. The cells have the numbers that this machine gives the
- * baseline's GPUs, and those of GPUs that it lacks are left out if it has others of them. Throws a PinbenchError if they
- * cannot be measured here.
+ * The settings that measure a baseline again, to check against it or to extend it: its cells that have a figure,
+ * measured like its runs, except for the requested measuring flags. GPUs have this machine's numbers; GPUs that it
+ * lacks are left out if it has others of the baseline. Throws a PinbenchError if the cells cannot be measured here.
  */
 export async function settingsOfBaseline(
   baseline: ResultSet,

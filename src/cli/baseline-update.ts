@@ -9,7 +9,7 @@ interface BaselineUpdate {
   path: string;
   baseline: ResultSet;
   comparison: Comparison;
-  /** The check against the first runs of the baseline; null if the baseline still has these. */
+  /** The check against the baseline's first runs; null if they were never replaced. */
   sinceBegun: Comparison | null;
   /** The documents of the check's first runs, as JSON. */
   texts: readonly string[];
@@ -17,7 +17,7 @@ interface BaselineUpdate {
 
 const howToAccept = "To accept it, make a new baseline with pinbench baseline";
 
-/** Replaces the baseline with the check's runs, or reports what is against it: later checks would pass a loss. */
+/** Replaces the baseline with the check's runs, or reports why not. */
 export async function updateBaseline(
   { path, baseline, comparison, sinceBegun, texts }: BaselineUpdate,
   note: (text: string) => void,
@@ -41,7 +41,7 @@ function noUpdateReason(comparison: Comparison): string | null {
       return "a measurement failed";
     case "mismatch":
       return "data came back wrong";
-    // Measuring stopped after the first run.
+    // In this case measuring stopped after the first run.
     case "not comparable":
       return "this is another machine, and --allow-mismatch was not given";
     case "regression":
@@ -55,7 +55,7 @@ function noUpdateReason(comparison: Comparison): string | null {
   }
 }
 
-/** A loss beyond the threshold that noise may explain must not become the level of later checks. */
+/** A loss above the threshold must not become the new level, even if noise may explain it. */
 function describeDoubt({ groups }: Comparison): string | null {
   const lossOf = ({ change, verdict }: GroupComparison) => (verdict === null ? 0 : -(change ?? 0));
   const [lost] = groups

@@ -30,7 +30,7 @@ interface CheckMeasuringOptions {
   /** Time to wait before confirming, so that a disturbance can pass. */
   confirmAfterNs: number;
   signal: AbortSignal;
-  /** Called when something begins. `state` describes it at any moment until the next call. */
+  /** Called at the start of each activity. `state` returns its progress at any time until the next call. */
   onProgress: (state: () => ProgressState) => void;
 }
 
@@ -50,7 +50,7 @@ export class CheckMeasuring {
   async compare(request: CheckRequest): Promise<Comparison | null> {
     const { baseline, settings, signal } = this.#options;
     const first = this.#first;
-    // Further measuring does not turn another machine into the baseline's.
+    // More runs cannot make another machine comparable.
     const isOtherMachine = () =>
       findDifferences(baseline.runs, first, request.rule).some(({ blocks }) => blocks);
     const cells = counted(settings.cells.length, "cell");
@@ -73,10 +73,10 @@ export class CheckMeasuring {
     return signal.aborted ? null : compareResults(this.#compared);
   }
 
-  /** Compares all runs of the check with other runs than the baseline's. Call it after `compare()`. */
+  /** Compares the check's runs with another baseline. Call it after `compare()`. */
   compareWith(baseline: ResultSet): Comparison {
     if (this.#compared === null) throw new Error("nothing was measured");
-    // Cells with a difference here were not measured again, so they cannot be confirmed.
+    // Cells that are slower only here were not measured again, so they cannot be confirmed.
     return compareResults({ ...this.#compared, command: "compare", baseline });
   }
 
@@ -98,7 +98,7 @@ export class CheckMeasuring {
     return { ...request, baseline: this.#options.baseline, candidate, suspects: [], fresh: [] };
   }
 
-  /** Measures the suspects again: as often as at first, and more often to find slow runs again. */
+  /** Measures the suspects again with as many runs, or more if slow runs must be found again. */
   async #confirm(measured: ComparisonRequest, suspects: readonly string[]): Promise<RunFigures[]> {
     const { settings, runs, confirmAfterNs, signal, onProgress } = this.#options;
     const most = Math.max(runs, mostFreshRuns);
@@ -111,7 +111,7 @@ export class CheckMeasuring {
       limitNs: confirmAfterNs,
       done: { text: `waiting to measure ${what} again` },
     }));
-    // An abort ends the wait, and nothing is measured.
+    // Ignores the abort that ends the wait early: nothing is measured after it.
     await sleep(confirmAfterNs / 1e6, undefined, { signal }).catch(() => undefined);
     const cells = withControlsOf(suspects, settings.cells);
     const confirming = { ...settings, cells, budgetNs: confirmingBudgetNs(settings, cells) };
@@ -147,7 +147,7 @@ export class CheckMeasuring {
   }
 }
 
-/** The suspects, and the host cells of the first runs if the CPU takes part: only the same cells are a control. */
+/** The suspects and, if the CPU copies any of them, the first runs' host cells as their control. */
 function withControlsOf(suspects: readonly string[], measured: readonly string[]): string[] {
   const isNeeded = suspects
     .map((id) => parseCellId(id).memory)
@@ -156,7 +156,7 @@ function withControlsOf(suspects: readonly string[], measured: readonly string[]
   return [...new Set([...suspects, ...controls])];
 }
 
-/** A cell gets as much time as before. */
+/** Keeps the measuring time per cell as in the first runs. */
 function confirmingBudgetNs(
   { budgetNs, cells }: RunSettings & { cells: readonly string[] },
   suspects: readonly string[],

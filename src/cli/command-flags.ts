@@ -41,8 +41,8 @@ const withOptionalValue = Object.values<SettingTable[string]>(commandSettings.ru
 );
 
 /**
- * Gives a flag with an optional value the first of its choices if the next word is no value of it: otherwise commander
- * would take a following folder as the value. Arguments after `--` belong to another program.
+ * Adds the first choice to a flag with an optional value if the next word is not such a value. Otherwise commander
+ * would take a following folder as the value. Arguments after `--` are left alone.
  */
 export function spelledOut(argv: readonly string[]): string[] {
   const end = argv.indexOf("--");
@@ -63,7 +63,7 @@ function isValueOf({ read }: SettingTable[string]["kind"], word: string | undefi
   }
 }
 
-/** Throws a usage error for a flag of `fleet` before `run`: it would be read and then ignored. */
+/** Throws a usage error for a flag between `fleet` and `run`, which would have no effect. */
 export function refuseFlagsAbove({ parent }: Command, name: string): void {
   const stray = parent?.options.find((one) => parent.getOptionValueSource(one.attributeName()) === "cli");
   if (stray?.long == null) return;

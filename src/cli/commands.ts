@@ -17,7 +17,7 @@ interface CommandEntry<Name extends CommandName> {
   /** The settings that -h shows. */
   usual?: readonly (keyof (typeof commandSettings)[Name])[];
   help?: string;
-  /** Called by other programs, not by people. */
+  /** Called by other programs only. */
   isHidden?: true;
   /** Loads the command's code only when it runs, so that help and errors are quick. */
   load: () => Promise<
@@ -227,7 +227,7 @@ Examples:
     summary: "test what articles claim about pinned memory, by experiments on this machine",
     usual: ["all", "devices", "format", "output"],
     operands: [
-      // Choices are for completion only: we word the error for an unknown question ourselves.
+      // The choices serve completion only; we write the error for an unknown question.
       Object.assign(new Argument("[question...]", "the questions to answer; without any, list them"), {
         argChoices: [...questionNames],
       }),
@@ -296,9 +296,9 @@ export function createProgram(options: ProgramOptions): Command {
     .exitOverride()
     // Flags after a command's name belong to that command, even if its parent has a flag of the same name.
     .enablePositionalOptions()
-    // Errors are thrown to main(), which words them itself.
+    // main() catches all errors and words them.
     .configureOutput({ outputError: () => undefined, writeOut: writeHelp, getOutHelpWidth: helpColumns })
-    // Without "[options]", which all commands have, and which would leave too little room for summaries.
+    // Omits "[options]": all commands have them, and summaries need the room.
     .configureHelp({ minWidthToWrap: 10, subcommandTerm: termOf });
   program.helpInformation = () => overview;
   for (const name of Object.keys(commands) as (keyof typeof commands)[]) {
@@ -311,7 +311,6 @@ function termOf(command: Command): string {
   return [command.name(), ...command.registeredArguments.map(nameOfArgument)].join(" ");
 }
 
-/** As in the usage line: "<file...>", "[command...]". */
 function nameOfArgument(argument: Argument): string {
   const name = argument.name() + (argument.variadic ? "..." : "");
   return argument.required ? `<${name}>` : `[${name}]`;
@@ -342,7 +341,7 @@ function addCommand<Name extends CommandName>(
   for (const setting of Object.values(table)) {
     for (const option of optionsOf(setting, table)) command.addOption(option);
   }
-  // Our own error says what to do.
+  // We report excess arguments ourselves, with what to do.
   command.allowExcessArguments();
   command.action(async () => {
     refuseFlagsAbove(command, name);

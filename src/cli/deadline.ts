@@ -4,30 +4,30 @@ import { programPath } from "../package-facts.js";
 import { formatDuration } from "../settings/units.js";
 import { passingSignals } from "./passed-signals.js";
 
-/** Set for the process under a deadline, so that it does not start a watcher again. */
+/** Tells the child process of endBy() that a watcher exists already. */
 const variable = "PINBENCH_WATCHED";
 
-/** Whether endBy() started this process: its channel closes when it is time to finish. */
+/** Whether endBy() started this process. Its IPC channel then closes when it is time to finish. */
 export const isWatched = process.env[variable] === "1" && process.connected !== undefined;
 
-// Child processes are not watched by the deadline's process.
+// Removed so that this process' own children do not count as watched.
 delete process.env[variable];
 
-/** How long before the deadline the command is asked to finish; at most half of the available time. */
+/** Time before the deadline at which the command is asked to finish; at most half of the available time. */
 const finishMs = 4000;
 
 export function finishAfterMs(leftMs: number): number {
   return leftMs - Math.min(finishMs, leftMs / 2);
 }
 
-/** How long before the deadline a command that still runs is killed. */
+/** Time before the deadline at which a command that still runs is killed. */
 const killMs = 150;
 
 /**
- * Runs this process' command line in another process, and resolves by `deadlineNs` after this one's start whatever
- * hangs: a driver call can block a whole process, even its exit, but not the watching one. Shortly before, the other
- * process is asked to finish with its results, as by an interruption. Resolves with its exit code, or with 4 if it had
- * to be killed or does not die.
+ * Runs this command line in another process, and resolves by `deadlineNs` after the start of this one, even if a driver
+ * call hangs: that can block a whole process and its exit, but not the process that watches it. Shortly before, asks
+ * the process to finish with its results, like an interruption. Resolves with its exit code, or with 4 if it had to be
+ * killed or does not die.
  */
 export async function endBy(deadlineNs: number, argv: readonly string[]): Promise<ExitCode> {
   let child: ChildProcess;
@@ -47,7 +47,7 @@ export async function endBy(deadlineNs: number, argv: readonly string[]): Promis
       const timers = [
         at(finishAfterMs(leftMs), () => child.connected && child.disconnect()),
         at(leftMs - killMs, () => child.kill("SIGKILL")),
-        // A process in an uninterruptible call of the kernel is left behind.
+        // A process in an uninterruptible system call is left behind.
         at(leftMs, () => resolve([null, "SIGKILL"])),
       ];
       child.on("exit", (...ended) => resolve(ended));

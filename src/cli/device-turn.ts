@@ -5,14 +5,14 @@ import { nowNs, ProgressLine } from "./output/progress-line.js";
 import { noter } from "./output/terminal.js";
 
 export interface TurnFlags {
-  /** Null does not wait; absent in commands that cannot. */
+  /** Null does not wait; absent if the command cannot wait. */
   waitNs?: number | "forever" | null;
   quiet: boolean;
 }
 
 /**
- * Announces that this process uses the devices (null: no others can), with --wait after all others have finished, and
- * names other users on stderr. False if a signal came first; rejects with a PinbenchError after the time of --wait.
+ * Announces this process on the devices (null: nobody else can use them), and names other users on stderr. With --wait,
+ * first waits for them to finish. Returns false after a signal; rejects with a PinbenchError after --wait's time.
  */
 export async function beginOnDevices(
   sharing: DeviceSharing | null,

@@ -43,12 +43,12 @@ export const exitCodesText = `Exit codes:
   143  terminated
 `;
 
-/** For completion; help texts do not list the flag that printed them. */
+/** For completion: help texts do not list -h and --help. */
 const helpOption = () => new Option("-h, --help", "-h: the usual flags; --help: all flags");
 
 /**
- * Makes `command` print our help: with -h (`isBrief`) the usual flags and two examples, else all. `help` is the text
- * below the flags: a paragraph, if there is one, and "Examples:" with a line for each.
+ * Makes `command` print our help: the usual flags and two examples with -h (`isBrief`), otherwise all. `help` follows
+ * the flags: an optional paragraph, and "Examples:" with one line each.
  */
 export function setHelp(
   command: Command,
@@ -85,7 +85,7 @@ export function setHelp(
 
 const exampleLine = /^ {2}(\S.*?) {2,}(\S.*)$/;
 
-/** Examples with what they do in one column; below each command, if a line would be too long. */
+/** Commands in one column and descriptions in the next; a description goes below if the line would be too long. */
 function exampleText(lines: readonly string[]): string {
   if (lines.join("") === "") return "";
   const parts = lines.map((line) => exampleLine.exec(line)?.slice(1) ?? [line.trim()]);
@@ -144,7 +144,7 @@ Extensions of --output:
 ${rows(files)}`;
 }
 
-/** As wide as the screen; the width of a pipe is unknown. */
+/** The screen's width; a default for pipes. */
 export function helpColumns(): number {
   return columnsOf(process.stdout, usualHelpColumns);
 }

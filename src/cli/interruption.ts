@@ -4,10 +4,10 @@ import { isWatched } from "./deadline.js";
 import { killAfterPatience } from "./kill-after-patience.js";
 import { noter } from "./output/terminal.js";
 
-/** One Ctrl-C can arrive twice: from the terminal, and from npm, which passes its own on. */
+/** A second signal within this time is the same Ctrl-C: both the terminal and npm send it. */
 const sameSignalMs = 250;
 
-/** How long an interrupted command waits for the driver call in flight before it reports its results. */
+/** How long an interrupted command waits for the current driver call before it reports its results. */
 export const callPatienceMs = 1000;
 
 /** Resolves with null when `signal` is aborted. */
@@ -19,8 +19,8 @@ export function aborted(signal: AbortSignal): Promise<null> {
 }
 
 /**
- * Reports that a command was interrupted before its first figure, and which files it has left as they were: an older
- * result is worth more than an empty one.
+ * Reports an interruption before the first figure. Names the outputs that were left unchanged, because an older result
+ * is worth more than an empty one.
  */
 export function sayNothingMeasured(outputs: readonly string[]): void {
   const files = outputs.length === 0 ? "" : `: nothing was written to ${listed(outputs)}`;
@@ -28,12 +28,11 @@ export function sayNothingMeasured(outputs: readonly string[]): void {
 }
 
 /**
- * Turns the first SIGINT, SIGTERM or SIGHUP into an abort, which leaves time to write the results. The second one ends
- * the process at once, so that a driver call in flight cannot hold it. Only another SIGHUP is ignored, because the
- * kernel and the shell each send some when a terminal closes. A process with an IPC channel (see
- * measureInFreshProcess()) is also aborted when that closes: its parent asks for it, or has died, even of SIGKILL. That
- * does not count as a signal, because Ctrl-C reaches both processes and would then count twice. For a process under a
- * deadline, the closing means that the deadline is near.
+ * Turns the first SIGINT, SIGTERM or SIGHUP into an abort, which leaves time to write the results. A second signal ends
+ * the process at once, even during a driver call. A second SIGHUP is ignored, because the kernel and the shell each
+ * send one when a terminal closes. A closed IPC channel (see measureInFreshProcess()) also aborts: the parent asks for
+ * it or has died, even by SIGKILL. It does not count as a signal, because Ctrl-C reaches both processes. Under a
+ * deadline, it means that the deadline is near.
  */
 export class Interruption {
   readonly #controller = new AbortController();
@@ -43,7 +42,7 @@ export class Interruption {
   constructor() {
     for (const name of endingSignals) process.on(name, this.#onSignal);
     process.on("disconnect", this.#onDisconnect);
-    // Listening alone must not keep the process alive.
+    // The listener alone must not keep the process alive.
     process.channel?.unref();
     // Undefined without a channel, false if it is already closed.
     if (process.connected === false) this.#onDisconnect();
@@ -59,8 +58,7 @@ export class Interruption {
   }
 
   /**
-   * The result of `work`; null as soon as there is an abort. Work that cannot be cut short then delays the process only
-   * briefly.
+   * The result of `work`, or null after an abort. Work that cannot be interrupted then delays the exit only briefly.
    */
   async unlessAborted<T>(work: Promise<T>): Promise<T | null> {
     const result = await Promise.race([work, aborted(this.signal)]);
@@ -76,7 +74,7 @@ export class Interruption {
       this.#stopListening();
       return;
     }
-    // The second arrival of one Ctrl-C may still come, and a process that is ending no longer listens.
+    // Keeps listening for the second arrival of one Ctrl-C.
     setTimeout(() => undefined, sameSignalMs - (performance.now() - this.#signalledMs));
   }
 
@@ -97,7 +95,7 @@ export class Interruption {
 
   readonly #onDisconnect = (): void => {
     this.#abort(isWatched ? ExitCode.measurement : ExitCode.interrupted);
-    // Also after dispose().
+    // Needed even after dispose().
     killAfterPatience();
   };
 

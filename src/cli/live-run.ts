@@ -29,7 +29,7 @@ export interface ShowRunOptions {
   signal: AbortSignal;
 }
 
-/** Measures a run to its end, and meanwhile updates the progress line and every FILE.partial. Rejects like the run. */
+/** Measures a run to its end. Meanwhile updates the progress line and every FILE.partial. Rejects like the run. */
 export async function showRun(run: Run, plan: Plan, options: ShowRunOptions): Promise<void> {
   const { line, signal } = options;
   const partials = new Partials(options);
@@ -105,7 +105,7 @@ class RunProgressLine {
     if (event.kind !== "round") this.#event = event;
   }
 
-  /** The main rates so far; null before the first. Refreshed now and then, because each needs a document. */
+  /** The main rates so far; null at first. Refreshed only occasionally, because each refresh builds a document. */
   found(): string | null {
     const startedMs = performance.now();
     if (startedMs < this.#nextFoundMs) return this.#found;
@@ -128,7 +128,7 @@ class RunProgressLine {
     };
   }
 
-  /** With a fixed number of samples, cells do not converge. */
+  /** The finished part; with a fixed number of samples it counts no converged cells. */
   #done(): ProgressItem {
     const cells = this.#run.cells.filter(({ outcome }) => outcome !== "skipped");
     const samples = this.#samplesPerCell;
@@ -149,18 +149,18 @@ class RunProgressLine {
   }
 }
 
-/** All cells take part in the first rounds; the number of further ones depends on their intervals. */
+/** Every cell takes part in the first rounds; the intervals decide on further ones. */
 export function describeRound(round: number): string {
   return round > leastRounds ? `round ${round}` : `round ${round} of at least ${leastRounds}`;
 }
 
-/** Rewriting every file after each round would take longer than a short round. */
+/** A short round takes less time than rewriting every file. */
 const partialEveryMs = 1000;
 
-/** Largest share of time for drawing: the text of ten thousand cells takes seconds. */
+/** Largest share of time for drawing, because the text of ten thousand cells takes seconds. */
 const mostTimeShare = 0.05;
 
-/** A FILE.partial that cannot be written is given up with a note, so that the measurement goes on. */
+/** If a FILE.partial cannot be written, reports it and gives it up, so that the measurement goes on. */
 class Partials {
   readonly #outputs: Set<Output<FormatOf<"result">>>;
   readonly #show: Show;

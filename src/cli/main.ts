@@ -7,7 +7,7 @@ export async function main(argv: string[]): Promise<void> {
   surviveClosedTerminal();
   try {
     if (argv[0] === "--version" || argv[0] === "-V") {
-      // Before anything else is loaded, because scripts ask for it often.
+      // Answered before loading anything else, because scripts call it often.
       if (argv.length === 1) {
         const { commit, commitDate } = packageCommit();
         const built = commit === null ? "commit unknown" : `commit ${commit}, ${commitDate}`;

@@ -13,7 +13,7 @@ import { noter } from "./output/terminal.js";
 
 interface MeasuredDocument<Document> {
   document: Document;
-  /** Whether it contains anything; if not, an interrupted one replaces no file. */
+  /** Whether it has any content. If not, an interrupted command replaces no file. */
   saysSomething: boolean;
   finish?: () => unknown;
 }
@@ -21,11 +21,11 @@ interface MeasuredDocument<Document> {
 interface MeasuringCommand<Name extends DocumentName, Prepared> {
   kind: Name;
   name: "run" | "doctor" | "explain" | "pin" | "load";
-  /** The time that it may take; none if that is not limited. */
+  /** Time limit; absent without one. */
   limitNs?: number;
   prepare(): Promise<Prepared>;
   notes(prepared: Prepared): readonly string[];
-  /** Resolves with null after an abort if there is nothing to deliver. */
+  /** Resolves with null after an abort without anything to deliver. */
   measure(
     turn: MeasuringTurn<Prepared> & { interruption: Interruption; line: ProgressLine },
   ): Promise<MeasuredDocument<DocumentOf[Name]> | null>;
@@ -39,8 +39,8 @@ interface MeasuringRequest<Name extends DocumentName> {
 }
 
 /**
- * Runs such a command, whose flags have been checked: opens the devices and waits for them, measures, and frees the
- * devices before it delivers the document. Returns the exit code; throws PinbenchError.
+ * Runs a command whose flags were checked: opens the devices, waits for them, measures, frees them, and only then
+ * delivers the document. Returns the exit code; throws PinbenchError.
  */
 export async function runMeasuringCommand<
   Name extends DocumentName,
@@ -77,11 +77,11 @@ export async function runMeasuringCommand<
         }),
     });
     line.clear();
-    // Others must not wait until the document has been read.
+    // Releases the devices before the user reads the document, so that others need not wait.
     await sharing?.release();
     if (measured === null) return ended();
     const { document, saysSomething, finish } = measured;
-    // A program on stdout gets JSON even if there is nothing to show.
+    // A program that reads stdout gets JSON even for an empty document.
     const ofEmpty = { ...destinations, format: format === "json" ? format : null, files: [] };
     const known = { kind: command.kind, document } as unknown as KnownDocument;
     await deliverDocument(known, saysSomething ? destinations : ofEmpty).finally(finish);

@@ -1,8 +1,8 @@
 import { endingSignals } from "../errors.js";
 
 /**
- * Passes signals on to a process until `work`, which starts it, has ended. They are listened to before the start, because
- * they may come as soon as the process runs: unheard, one would end this process alone.
+ * Passes signals on to a process until `work`, which starts it, has ended. Listens before the start, because a signal
+ * that comes too early would end only this process.
  */
 export async function passingSignals<Result>(
   pass: (signal: NodeJS.Signals) => unknown,

@@ -9,7 +9,7 @@ import { chosenFormat } from "./output/document-output.js";
 export interface Invocation {
   /** Arguments that belong to no flag, such as a folder. */
   operands: readonly string[];
-  /** Keys of the settings that flags gave; the others are at their defaults. */
+  /** Settings that flags have set; the others have their defaults. */
   flagKeys: readonly string[];
   call: Call;
 }
@@ -34,7 +34,7 @@ export async function requestedSettings(
   return { settings: { ...settings, backend }, configuration };
 }
 
-/** Each process would measure other cells. */
+/** Refuses `--blocks auto` if several processes measure: each would search other cells. */
 export function refuseSearch({ blockSizesBytes }: Pick<RunSettings, "blockSizesBytes">, taker: string): void {
   if (blockSizesBytes !== "auto") return;
   throw new PinbenchError("usage", `--blocks auto searches in one process, and ${taker} takes several.`, {
@@ -42,7 +42,7 @@ export function refuseSearch({ blockSizesBytes }: Pick<RunSettings, "blockSizesB
   });
 }
 
-/** A program reads figures but no notices: it gets figures of the emulated device only if they are requested. */
+/** A program that reads figures sees no notices, so it gets the emulated device only on request. */
 const gpuAlone = "cuda" satisfies BackendChoice;
 
 export function backendFor(

@@ -25,15 +25,14 @@ import {
 import { joinRuns, type Series } from "./series.js";
 import { groupBySession } from "./sessions.js";
 
-/** compareResults() for results that are all measured. */
 export function compareSets(baseline: ResultSet, candidate: ResultSet, rule: Rule): Comparison {
   const version = packageVersion();
   return compareResults({ version, command: "compare", baseline, candidate, fresh: [], suspects: [], rule });
 }
 
 /**
- * Compares two sets of results: a verdict on each group of cells, and an outcome. Measures and writes nothing. Throws a
- * "notComparable" PinbenchError if they have no cell in common.
+ * Compares two sets of results: a verdict on each group of cells, and an outcome. Throws a "notComparable"
+ * PinbenchError if they have no cell in common.
  */
 export function compareResults(request: ComparisonRequest): Comparison {
   const { baseline, candidate, fresh, rule, command } = request;
@@ -45,7 +44,7 @@ export function compareResults(request: ComparisonRequest): Comparison {
   const failures = [...(request.failures ?? []), ...ofRuns.failures, ...matched.leftOut.failures];
   const hasWrongData = ofRuns.hasWrongData || matched.leftOut.hasWrongData;
   if (!isBlocked && !hasWrongData) checkCommon(series, baseline, candidate);
-  // What other conditions changed says nothing about the machine.
+  // A change under other conditions says nothing about the machine.
   const judged = isBlocked ? [] : groups.map((group) => judgeGroup(group, terms));
   const { backend } = baseline.runs[0]!;
   const unfinished = describeUnfinished([...baseline.runs, ...candidate.runs, ...fresh]);
@@ -77,9 +76,9 @@ export function compareResults(request: ComparisonRequest): Comparison {
 }
 
 export interface Suspects {
-  /** Ids of the cells whose groups look slower, or have slow runs. */
+  /** Ids of cells whose groups look slower or have slow runs. */
   ids: string[];
-  /** The ids that the measuring machine has for them: it may count its GPUs otherwise than the baseline's did. */
+  /** Ids of the same cells on the measuring machine, which may number its GPUs differently. */
   ownIds: string[];
 }
 

@@ -39,8 +39,8 @@ function passed(groups: readonly GroupComparison[]): string[] {
 }
 
 /**
- * Notes on devices that others used too, because such figures are not the device's alone. Each sentence counts the runs
- * that it is about. It leaves out which other program came first, because that differs between runs.
+ * Notes on devices that other programs used too. Each sentence counts its runs; it does not say which program came
+ * first, because that differs between runs.
  */
 function shared(side: string, runs: readonly RunFigures[]): string[] {
   const all = `the ${side}'s ${runs.length} run${runs.length === 1 ? "" : "s"}`;
@@ -68,7 +68,7 @@ const endOf = {
   failed: "failed",
 } as const;
 
-/** For each unfinished run, which part of it is compared: "a.json was interrupted: …". */
+/** A sentence for each unfinished run on the part that is compared: "a.json was interrupted: …". */
 export function describeUnfinished(runs: readonly RunFigures[]): string[] {
   return runs.flatMap(({ path, status, cells }) => {
     if (status === "complete") return [];
@@ -90,10 +90,10 @@ function imported(...sets: readonly ResultSet[]): string[] {
     );
 }
 
-/** How much a share must exceed that of all baseline runs to be a new load. */
+/** A load counts as new if its share exceeds that of all baseline runs by this much. */
 const notableShare = 0.05;
 
-/** Ordered by how much they explain. */
+/** Most explanatory first. */
 const loadNames = {
   otherCpuShare: "CPU time of other programs",
   stealShare: "CPU time that the hypervisor gave to others",

@@ -20,7 +20,7 @@ export const verdicts = [
   "new",
 ] as const;
 
-/** One side's figure of a cell: the mean over its sessions of the median over their runs. */
+/** One side's figure of a cell: for each session the median of its runs, and then the mean of these. */
 const sideSchema = z.object({ figure: z.number().describe("In the cell's unit."), runs: count });
 
 const cellComparisonSchema = z.object({
@@ -54,7 +54,7 @@ const cellComparisonSchema = z.object({
     .describe("The group's, unless the cell differs from it; null for host memory."),
 });
 
-/** Runs far slower than the others of their session. */
+/** Number of runs that were far slower than the others of their session. */
 const slowRunsSchema = z.object({ slow: count, runs: count });
 
 const groupComparisonSchema = z.object({
@@ -100,12 +100,12 @@ const groupComparisonSchema = z.object({
   reason: z.string().describe("One sentence for people."),
 });
 
-/** One side of a comparison; all but the counts is from its first run. */
+/** One side of a comparison. All fields but the counts come from its first run. */
 const resultSetSchema = z.object({
-  /** The path as given; null for runs that `check` measured itself. */
+  /** The given path; null for runs measured by `check`. */
   path: z.string().nullable(),
   runs: count,
-  /** Runs that start within five minutes of the end of the one before share a session. */
+  /** A run belongs to the previous run's session if it starts within five minutes of its end. */
   sessions: count,
   startedAt: z.string(),
   deviceNames: z.array(z.string()),
@@ -117,9 +117,9 @@ const differenceSchema = z.object({
   fact: z.string(),
   baseline: z.string().nullable(),
   candidate: z.string().nullable(),
-  /** Whether it makes the results not comparable. */
+  /** Whether it makes the results incomparable. */
   blocks: z.boolean(),
-  /** Whether only --allow-mismatch made them comparable. */
+  /** Whether --allow-mismatch was needed to compare them. */
   isOverruled: z.boolean(),
   /** True if the candidate ran on a machine or GPU that the baseline does not have. */
   isOtherMachine: z.literal(true).optional(),
@@ -132,7 +132,7 @@ const linkLossSchema = z.object({
   device: count,
   baseline: linkSchema,
   candidate: linkSchema,
-  /** Number of the candidate's runs with a slower link than the baseline's, of those with a known link. */
+  /** Number of candidate runs with a slower link than the baseline's, and number with a known link. */
   runs: count,
   of: count,
 });
@@ -155,26 +155,25 @@ export const comparisonSchema = z.object({
   command: z.enum(["compare", "check"]),
   createdAt: z.iso.datetime(),
   backend: z.enum(backendNames),
-  /** Set for the emulated device: its figures are no GPU's. */
+  /** Set for the emulated device, whose figures are not a GPU's. */
   notice: z.string().nullable(),
   baseline: resultSetSchema,
   candidate: resultSetSchema,
   differences: z.array(differenceSchema),
-  /** Each is a regression, even if no cell is slower; absent without any. */
+  /** Each is a regression, even if no cell is slower; absent if there are none. */
   linkLosses: z.array(linkLossSchema).optional(),
   rule: z.object({
     allowMismatch: z.boolean(),
     strict: z.boolean(),
   }),
-  /** The cells that looked slower and were measured again, by this many fresh runs; null without such runs. */
+  /** Cells that looked slower, and number of fresh runs that measured them again; null without such runs. */
   confirmation: z.object({ runs: count, suspects: z.array(z.string()) }).nullable(),
-  /** Cells of one memory kind, direction and mode, which are judged together. */
+  /** Groups of cells with one memory kind, direction and mode; each is judged as a whole. */
   groups: z.array(groupComparisonSchema),
   cells: z.array(cellComparisonSchema),
   /** A sentence for each unfinished run on the part that is compared; absent if all runs finished. */
   unfinished: z.array(z.string()).optional(),
   notes: z.array(z.string()),
-  /** "mismatch": data came back wrong. */
   outcome: z.enum(outcomes),
 });
 
@@ -199,7 +198,7 @@ export function isFailing({ verdict }: Pick<GroupComparison, "verdict">): boolea
   return verdict === "slower" || verdict === "unsteady";
 }
 
-/** Whether a group leaves a comparison undecided; with --strict also if it lacks figures of the candidate. */
+/** Whether a group is undecided; with --strict also if the candidate lacks figures. */
 export function isOpen(
   { verdict, missing }: Pick<GroupComparison, "verdict" | "missing">,
   { strict }: { strict: boolean },

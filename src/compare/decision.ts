@@ -1,15 +1,15 @@
-/** How a change is decided. All changes are of the logarithm of speed: losses are negative. */
+/** Decides whether a change counts. All changes are of the logarithm of speed, so losses are negative. */
 
-/** Standard errors beyond which a group's change counts. */
+/** A group's change counts beyond this many standard errors. */
 const errorsOfGroup = 4;
 
-/** The same for one cell against its group: there are many cells, and each has fewer figures. */
+/** The same for a cell compared with its group: there are more cells, and each has fewer figures. */
 export const errorsOfCell = 6;
 
-/** Standard errors of a cell against its group beyond which it is measured again. */
+/** A cell is measured again if it differs from its group by more than this many standard errors. */
 export const suspiciousErrorsOfCell = 3;
 
-/** Standard errors below which a loss beyond the threshold is no finding. */
+/** A loss beyond the threshold is not reported below this many standard errors. */
 const errorsOfDoubt = 3;
 
 const errorsOfSuspicion = 2;
@@ -19,19 +19,19 @@ export interface Change {
   standardError: number;
 }
 
-/** The logarithm of the loss that a threshold allows: 0.05 is 5 %. */
+/** The limit for a threshold, as a logarithm: a threshold of 0.05 is 5 %. */
 export function limitOf(threshold: number): number {
   return -Math.log1p(-threshold);
 }
 
-/** How many standard errors a change is: a prior's noise keeps each standard error above zero. */
+/** Size of a change in standard errors, which are never 0 because of the prior's noise. */
 export function errorsOf({ change, standardError }: Change): number {
   return Math.abs(change) / standardError;
 }
 
 export type Decision = "slower" | "faster" | "undecided" | "not slower";
 
-/** Decides a change against a limit (`limitOf()`): it counts beyond the limit and `errors` standard errors. */
+/** Decides a change: it counts beyond the limit (`limitOf()`) and beyond `errors` standard errors. */
 export function decide(one: Change, limit: number, errors = errorsOfGroup): Decision {
   if (Math.abs(one.change) <= limit) return "not slower";
   if (errorsOf(one) > errors) return one.change < 0 ? "slower" : "faster";
@@ -43,8 +43,7 @@ export function isSuspect(one: Change, limit: number, errors = errorsOfSuspicion
 }
 
 /**
- * The loss that a comparison finds in 39 of 40 cases: two standard errors more than what counts. A share of the speed,
- * 0.05 is 5 %.
+ * The loss that a comparison finds in 39 of 40 cases: two standard errors beyond what counts. Relative: 0.05 is 5 %.
  */
 export function lossThatWouldShow(standardError: number, limit: number): number {
   return -Math.expm1(-(Math.max(limit, errorsOfGroup * standardError) + 2 * standardError));

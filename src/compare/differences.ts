@@ -6,10 +6,10 @@ import { matchDevices } from "./match-devices.js";
 import type { DeviceLink, MeasuredSettings, RunFigures } from "./result-set.js";
 
 /**
- * The differences between two sets of runs. These make them not comparable, unless `allowMismatch`: another backend
- * (always), another model of GPU, another number of other GPUs, another link width that may mean another slot, and
- * samples shortened by --verify every. Other differences (a driver, a kernel, the link of the same GPU, another node of
- * the same kind) are what a comparison is for. A fact that either side does not know is left out.
+ * Differences between two sets of runs. The following make results incomparable (all but the first can be allowed):
+ * another backend, GPU model, number of other GPUs, or link width that may mean another slot, and samples shortened by
+ * --verify every. Others, such as a driver, a kernel or a similar node, are what comparisons are for. Facts that one
+ * side does not know are left out.
  */
 export function findDifferences(
   baseline: readonly RunFigures[],
@@ -48,18 +48,18 @@ export function findDifferences(
     });
 }
 
-/** The facts that must match for two results to be comparable, each with the part that counts. */
+/** Facts that must match for a comparison, each with the part that counts. */
 const blocking: Readonly<Record<string, (value: string) => string>> = {
   backend: (value) => value,
   gpu: (value) => value,
   gpuCount: (value) => value,
-  // Of "gen5 x16" only the width counts: a link that is narrower from the start is another slot.
+  // Only the width counts: a narrower link in all runs means another slot.
   linkUnderLoad: (value) => [...new Set(value.replaceAll(/gen\d+ /g, "").split(", "))].join(", "),
 };
 
 /**
- * The devices whose link is narrower or has a lower generation than in most of the baseline's runs, on the same GPU in
- * the same slot. This is reported whatever the figures are.
+ * Devices whose link is narrower or of a lower generation than in most baseline runs, for the same GPU and slot.
+ * Reported even if no figure changed.
  */
 export function findLinkLosses(
   baseline: readonly RunFigures[],
@@ -82,7 +82,7 @@ export function findLinkLosses(
 
 type KnownLink = LinkLoss["baseline"];
 
-/** The known links, slowest first. A lane of the next generation is twice as fast. */
+/** Known links, slowest first. Each generation doubles the rate of a lane. */
 function knownLinks(links: readonly DeviceLink[]): KnownLink[] {
   const rate = ({ generation, width }: KnownLink) => width * 2 ** generation;
   return links
@@ -101,16 +101,15 @@ function bySlot(runs: readonly RunFigures[]): Map<string | null, DeviceLink[]> {
   return slots;
 }
 
-/** Whether each GPU of the candidate was in the same slot in the baseline. */
 function areSlotsKnown(baseline: readonly RunFigures[], candidate: readonly RunFigures[]): boolean {
   const before = bySlot(baseline);
   return [...bySlot(candidate).keys()].every((slot) => slot !== null && before.has(slot));
 }
 
-/** Comparing every copy limits the copies of a sample and adds work between samples, which changes the figures. */
+/** --verify every limits the copies of a sample and adds work between samples, so it changes figures. */
 const copiesCompared = "copies compared";
 
-/** The settings that are compared, by their names in messages; null if a run does not record its own. */
+/** Compared settings, by name in messages; null if a run does not record its settings. */
 const settingNames: readonly (readonly [string, (run: RunFigures) => string | null])[] = [
   [
     copiesCompared,
@@ -128,8 +127,8 @@ function describeMeasuring({ samplesPerCell, precision, budgetNs }: MeasuredSett
 }
 
 /**
- * How the machines differ. A run is of another machine if the baseline lacks its GPUs, or its host if the GPUs are
- * unknown. Another PCI address alone is only another slot.
+ * The difference between machines. A run is from another machine if the baseline lacks its GPUs (or its host, if GPUs
+ * are unknown). Another PCI address only means another slot.
  */
 function machineDifference(
   key: keyof MachineNames,
@@ -147,7 +146,7 @@ function machineDifference(
   return tells && candidate.some(isUnknown) ? { ...found, isOtherMachine: true } : found;
 }
 
-/** The difference in one fact; null if there is none, or a side does not know it. */
+/** The difference in one fact; null if there is none or a side does not know it. */
 function difference(
   fact: string,
   baselineValues: readonly (string | null)[],
@@ -159,7 +158,7 @@ function difference(
   if (baseline === null || candidate === null) return null;
   const shown = { fact, baseline: baseline.join(" and "), candidate: candidate.join(" and ") };
   if (shown.baseline === shown.candidate && (blocks === null || baseline.length === 1)) return null;
-  // It also blocks if one side mixes machines.
+  // It also blocks if runs of one side differ.
   const kinds = new Set([...baseline, ...candidate].map((value) => blocks?.(value)));
   return { ...shown, blocks: blocks !== null && kinds.size > 1 };
 }

@@ -26,15 +26,15 @@ import {
 import type { Series } from "./series.js";
 import { countSlow, type SlowCount } from "./slow-runs.js";
 
-/** What the candidate's first or fresh runs show of a group of cells, against the baseline. */
+/** How the candidate's runs (first or fresh) changed a group of cells from the baseline. */
 export interface Evidence {
   members: readonly Series[];
-  /** Of the logarithm: `limitOf()`. */
+  /** As a logarithm: `limitOf()`. */
   limit: number;
   whole: Change;
-  /** Of bytes over seconds, which slow copies lower; null if unknown. */
+  /** Change of bytes over seconds, which slow copies lower; null if unknown. */
   overTime: Change | null;
-  /** Against the host's memory; null unless the baseline shows how copies move with it. */
+  /** Change relative to host memory; null unless the baseline shows how copies vary with it. */
   againstHost: Change | null;
   hostChange: number | null;
   slow: { baseline: SlowCount; candidate: SlowCount };
@@ -56,7 +56,7 @@ export interface Terms {
 
 export type CandidateSide = "first" | "fresh";
 
-/** Null if no cell of the group has figures on both sides. */
+/** The evidence on a group; null if no cell has figures on both sides. */
 export function evidenceOf(group: Group, side: CandidateSide, terms: Terms): Evidence | null {
   const members = group.members.filter(isCommon(side));
   if (members.length === 0) return null;
@@ -108,8 +108,8 @@ function sidesOf(members: readonly Series[], side: CandidateSide, figure?: typeo
 }
 
 /**
- * What cells of one group are measured by: the limit (of the logarithm) and the assumed noise. A run that was not
- * repeated has the noise of its own samples, too: of the median over the cells, by the baseline's samples.
+ * The limit (a logarithm) and the assumed noise for cells of one group. A single run also has the noise of its own
+ * samples: the median over its cells, from the baseline's samples.
  */
 export function measureOf(
   members: readonly Series[],
@@ -141,10 +141,10 @@ function changeOf({ baseline, candidate }: Sides, assumed: Assumed) {
   };
 }
 
-/** Fewest sessions that show how copies move with the host's memory. */
+/** Minimum number of sessions to know how copies vary with host memory. */
 const fewestSessions = 3;
 
-/** The change against the host's memory; null without enough sessions, or a figure of it in each run. */
+/** The change relative to host memory; null with too few sessions, or if a run has no figure of host memory. */
 function changeBeside(sides: Sides, hosts: Sides, sessions: BySession): Change | null {
   const beside = relative(sides, hosts);
   const isKnown =

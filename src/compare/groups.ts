@@ -31,15 +31,15 @@ interface RunValue {
 
 export type ByRun = ReadonlyMap<number, RunValue>;
 
-/** What is read of a run's figure; null if unknown. */
+/** Reads one value of a run's figure; null if unknown. */
 type Figure = (figure: RunFigure) => number | null;
 
 const logSpeed: Figure = (figure) => figure.logSpeed;
 export const logSpeedOverTime: Figure = (figure) => figure.logSpeedOverTime;
 
 /**
- * For each run of a side, the median over the members of their figures relative to their levels in the baseline. Every
- * member has figures in the baseline.
+ * For each run of a side: the median over the members of their figures relative to the baseline. Every member has
+ * baseline figures.
  */
 export function relativeValues(members: readonly Series[], side: Side, figure = logSpeed): ByRun {
   const byRun = new Map<number, { session: number; values: number[] }>();

@@ -47,7 +47,7 @@ type Judgement = Pick<GroupComparison, "basis" | "reason"> & {
   verdict: NonNullable<GroupComparison["verdict"]>;
 };
 
-/** The verdict on a group, by the first of these rules that applies. */
+/** The verdict on a group: the first matching rule decides. */
 function verdictOn(evidence: Evidence): Judgement {
   const { members, limit, whole, overTime, againstHost, slow } = evidence;
   const decision = decide(whole, limit);
@@ -91,7 +91,7 @@ function decideAlone({ own, againstGroup }: CellEvidence, limit: number): Decisi
   return isBeyond ? decide(againstGroup, limit, errorsOfCell) : "not slower";
 }
 
-/** In per cent, never rounded into a better one. */
+/** In per cent, rounded towards slower. */
 function percent({ change }: Change): string {
   return formatChange(Math.expm1(change), "down");
 }
@@ -105,7 +105,7 @@ interface JudgedGroup {
   cells: CellComparison[];
 }
 
-/** Judges a group: by fresh runs alone, if any measured it again. */
+/** Judges a group, only by fresh runs if there are any. */
 export function judgeGroup(group: Group, terms: Terms): JudgedGroup {
   const { kind, device, direction, moved, members } = group;
   const isAgain = !isHost(group) && members.some(({ fresh }) => fresh.length > 0);

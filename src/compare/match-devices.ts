@@ -9,27 +9,25 @@ export interface ComparedRuns {
 }
 
 export interface MatchedRuns extends ComparedRuns {
-  /** Whether the sides have no GPU in common, by their UUIDs. */
+  /** Whether the sides have no GPU (UUID) in common. */
   areOtherGpus: boolean;
-  /** The GPUs that only one side has, if others are on both: their cells, and runs of these alone, are left out. */
+  /** GPUs on only one side, if others are on both. Their cells are left out, and so are runs with only such GPUs. */
   leftOut: {
     gpus: number;
-    /** The candidate's failed cells of such GPUs: "id: reason". */
+    /** Failed cells of the candidate on such GPUs: "id: reason". */
     failures: string[];
-    /** Whether any of these is wrong data. */
     hasWrongData: boolean;
   };
 }
 
 type NameKey = keyof NamedDevice;
 
-/** A device that a run does not list, as in an imported result, keeps its number. */
+/** A device that a run does not list, as in imported results, keeps its number. */
 type NumberOf = (device: number) => number | undefined;
 
 /**
- * Numbers the devices of all runs as the baseline's first run with them did. A GPU is its UUID, because CUDA may count
- * GPUs in another order or see only some of them. GPUs without a common UUID are matched by PCI address, if all of
- * these are common, or else by number.
+ * Numbers all runs' devices as in the baseline's first run with them. GPUs are matched by UUID, because CUDA may number
+ * them differently or see only some; without common UUIDs by PCI address if all addresses match, otherwise by number.
  */
 export function matchDevices({ baseline, first, fresh }: ComparedRuns): MatchedRuns {
   const candidate = [...first, ...fresh];
@@ -64,8 +62,7 @@ export function numberAlike(runs: readonly RunFigures[]): readonly RunFigures[] 
 }
 
 /**
- * The number that a machine has for a device of these runs, which are numbered alike; undefined if it has others of
- * their GPUs, but not this one.
+ * The number of these runs' device on a machine; undefined if the machine has others of their GPUs but not this one.
  */
 export function numbersOnMachine(runs: readonly RunFigures[], devices: readonly NamedDevice[]): NumberOf {
   const sides = [listedIn(runs), [devices]] as const;
@@ -81,7 +78,7 @@ function listedIn(runs: readonly RunFigures[]): Listed {
   return runs.map(({ links }) => links);
 }
 
-/** Whether the sides have these names in common; null if a name is unknown, or identifies no device. */
+/** Which of these names both sides share; null if a name is unknown or does not identify a device. */
 function shareNames(key: NameKey, baseline: Listed, candidate: Listed): "all" | "some" | "none" | null {
   const identifiesAll = (devices: readonly NamedDevice[]) =>
     devices.every((one) => one[key] !== null) &&
@@ -96,7 +93,7 @@ function shareNames(key: NameKey, baseline: Listed, candidate: Listed): "all" | 
 function commonKey(baseline: Listed, candidate: Listed): NameKey {
   const uuids = shareNames("uuid", baseline, candidate);
   if (uuids === "all" || uuids === "some") return "uuid";
-  // A part of the addresses may be common by chance: the rest would have no counterpart.
+  // Some addresses may match by chance; the others would have no counterpart.
   return shareNames("pciBusId", baseline, candidate) === "all" ? "pciBusId" : "device";
 }
 
@@ -108,7 +105,7 @@ function numbersBy(key: NameKey, baseline: Listed, candidate: Listed): Map<Named
     if (numbers.has(name) || !common.has(name)) continue;
     const taken = [...numbers.values()];
     let number = one.device;
-    // Runs that saw different parts of a machine count different GPUs alike.
+    // Runs that saw different GPUs of a machine may use the same numbers.
     while (taken.includes(number)) ++number;
     numbers.set(name, number);
   }

@@ -3,7 +3,7 @@ import { median, robustDeviation } from "../stats/order-statistics.js";
 import { mean, squaresAboutMean, sumOf } from "../stats/variance.js";
 import type { CellComparison } from "./comparison.js";
 
-/** Figures of one side by session: logarithms of speed. No session is empty. */
+/** Figures of one side by session, as logarithms of speed. No session is empty. */
 export type BySession = readonly (readonly number[])[];
 
 /** The mean over sessions of each session's median. */
@@ -11,15 +11,14 @@ export function levelOf(sessions: BySession): number {
   return mean(sessions.map((session) => median(session)));
 }
 
-/** Standard deviations of the logarithm of speed that are assumed until enough runs and sessions show others. */
+/** Standard deviations of the logarithm of speed, assumed until there are enough runs and sessions. */
 interface Prior {
-  /** The copies that it is assumed of. */
   name: string;
   betweenSessions: number;
   betweenRuns: number;
 }
 
-/** What is assumed of the noise: the prior, and another variance between runs, of a run's own samples. */
+/** The assumed noise: the prior, and the variance that a run's own samples add. */
 export interface Assumed {
   prior: Prior;
   ofSamples: number;
@@ -30,18 +29,18 @@ interface Noise {
   betweenRuns: number;
 }
 
-/** Number of sessions, or of runs, that a prior counts for. */
+/** A prior weighs as much as this many sessions or runs. */
 const priorWeight = 4;
 
 /**
- * The noise of a baseline. Each variance is the mean of the prior's and the baseline's, the prior counting for four:
- * the posterior mean of a variance under a scaled inverse chi-squared prior, but for a constant (A. Gelman et al.,
- * "Bayesian Data Analysis", section 2.6). Between sessions it is of their medians; within, of the runs about their
- * session's median, from the median absolute deviation, which single slow runs leave alone.
+ * The noise of a baseline: each variance is the mean of the prior's (with a weight of four) and the baseline's. Except
+ * for a constant, that is the posterior mean under a scaled inverse chi-squared prior (A. Gelman et al., "Bayesian Data
+ * Analysis", section 2.6). Between sessions, it is the variance of their medians; between runs, that around the
+ * session's median, from the median absolute deviation, which outliers do not affect.
  */
 export function noiseOf(baseline: BySession, { prior, ofSamples }: Assumed): Noise {
   const medians = baseline.map((session) => median(session));
-  // One run or two have no deviations of their own from a median.
+  // One or two runs are too few to estimate a deviation.
   const repeated = baseline.filter(({ length }) => length >= fewestRuns);
   const deviations = repeated.flatMap((session) => {
     const middle = median(session);
@@ -57,10 +56,10 @@ export function noiseOf(baseline: BySession, { prior, ofSamples }: Assumed): Noi
   };
 }
 
-/** Fewest runs of a session that show how far runs lie from their median. */
+/** Minimum number of runs in a session to estimate the noise between runs. */
 export const fewestRuns = 3;
 
-/** Variance of the median of normal values over that of their mean; for two values or one they are the same. */
+/** Variance of a median of normal values, relative to one value's; for one or two values, that of the mean. */
 export const medianVariance = (count: number) => (count < fewestRuns ? 1 : Math.PI / 2) / count;
 
 /** Standard error of the difference between the levels of two sides. */
@@ -76,20 +75,19 @@ export function standardError(
 }
 
 /**
- * What is assumed of copies that the device makes by itself. Between three machines of one cloud, measured within an
- * hour, pinned groups differed by 0.1 to 0.4 % (standard deviation; sessions.json and sessions-quick.json of
- * results/nvidia-h200).
+ * Prior for copies by the device alone: pinned groups of three machines of a cloud, measured within an hour, had
+ * standard deviations of 0.1 to 0.4 % (sessions.json and sessions-quick.json of results/nvidia-h200).
  */
 const deviceCopies: Prior = { name: "pinned", betweenSessions: 0.004, betweenRuns: 0.004 };
 const deviceLatency: Prior = { name: "pinned latency", betweenSessions: 0.02, betweenRuns: 0.02 };
 
 /**
- * What is assumed of copies in which the CPU or the host's memory takes part. The recorded machines differed by 6 to
- * 13 %; one machine's sessions are taken to be closer. A baseline of several sessions replaces the assumption.
+ * Prior for copies that need the CPU or host memory: recorded machines differed by 6 to 13 %, and one machine's
+ * sessions should differ less. Several sessions in a baseline replace it.
  */
 const cpuCopies: Prior = { name: "copies by the CPU", betweenSessions: 0.05, betweenRuns: 0.05 };
 
-/** The same, of their speed relative to that of the host's memory: 3.8 % in the same recordings (root mean square). */
+/** The same, relative to the speed of host memory: 3.8 % in these recordings (root mean square). */
 export const besideHost: Prior = {
   name: "relative to host memory",
   betweenSessions: 0.04,
@@ -98,7 +96,7 @@ export const besideHost: Prior = {
 
 type Copies = Pick<CellComparison, "memory" | "mode" | "beside" | "blockWay">;
 
-/** Whether the CPU or another load of the host's memory takes part in a cell's copies. */
+/** Whether a cell's copies need the CPU, or compete with another load on host memory. */
 export function isCpuCopy(cell: Copies, backend: BackendName): boolean {
   const { memory, beside, blockWay } = cell;
   return (

@@ -21,31 +21,26 @@ export interface ResultSet {
   runs: readonly RunFigures[];
 }
 
-/**
- * What a comparison keeps of a run: each cell's medians without samples, because a folder of runs has millions of
- * these.
- */
+/** What a comparison keeps of a run: each cell's medians, but no samples, because a folder of runs has millions. */
 export interface RunFigures {
-  /** The run's id, which a copy of the run shares. */
+  /** The run's id; copies of the run have the same. */
   id: string;
   path: string | null;
   startedAt: string;
   /** Duration; null if unknown. */
   wallNs: number | null;
   status: ResultDocument["run"]["status"];
-  /** The tool that measured it, if not pinbench. */
+  /** The tool that measured it, unless it was pinbench. */
   importedFrom: string | null;
   backend: ResultDocument["backend"];
   fingerprint: ResultDocument["fingerprint"];
   machine: MachineNames;
   links: DeviceLink[];
-  /** How it was measured; null if unknown, as for an imported result. */
+  /** Settings of the measurement; null if unknown, as for an imported result. */
   settings: MeasuredSettings | null;
-  /** Other loads of the machine; null if unknown. */
   load: LoadRecord | null;
-  /** Other users of its devices; empty if unknown. */
   sharing: readonly SharingRecord[];
-  /** The host's last-level cache, which sets the size of cold cells' buffers; null if unknown. */
+  /** Last-level cache of the host, which determines the buffers of cold cells; null if unknown. */
   lastLevelCacheBytes: number | null;
   cells: CellFigures[];
 }
@@ -56,7 +51,7 @@ export interface NamedDevice {
   pciBusId: string | null;
 }
 
-/** A device and its best link under load in any cell of a run; unknown values are null. */
+/** A device and its best link under load in any cell; unknown values are null. */
 export interface DeviceLink extends NamedDevice {
   name: string;
   generation: number | null;
@@ -69,10 +64,10 @@ export function deviceNames({ links }: Pick<RunFigures, "links">): string[] {
 
 export interface CellFigures {
   cell: Cell & { id: string };
-  /** Its id in the run itself, if `matchDevices()` changed the numbers of its devices. */
+  /** Its id in the run itself, if `matchDevices()` renumbered devices. */
   ownId?: string;
   figures: CellFigure[];
-  /** Null if it has figures. */
+  /** Why it has no figures; null if it has some. */
   absence: Absence | null;
 }
 
@@ -80,21 +75,21 @@ export interface CellFigures {
 interface CellFigure extends Pick<CellComparison, "moved" | "unit"> {
   value: number;
   /**
-   * Share of time lost to slow copies (`lostShare()`), which medians do not show. For latencies too it is based on the
-   * mean, which uses all copies; a tail percentile uses few. Null if unknown.
+   * Share of time lost to slow copies (`lostShare()`), which medians do not show; null if unknown. Latencies use the
+   * mean, too: it includes all copies, a tail percentile only few.
    */
   lostShare: number | null;
-  /** Variance of the value's logarithm, from the interval of the run's median; 0 if unknown. */
+  /** Variance of the value's logarithm, from the median's interval; 0 if unknown. */
   sampleVariance: number;
 }
 
 export interface Absence {
-  /** Skipped and interrupted measurements did not fail: null. */
+  /** Kind of failure; null for skipped and interrupted measurements. */
   failure: "failed" | "mismatch" | null;
   reason: string;
 }
 
-/** What a comparison keeps of a result; `path` is its name in messages, null if it was just measured. */
+/** What a comparison keeps of a result. `path`: its name in messages; null if it was just measured. */
 export function runFigures(document: ResultDocument, path: string | null): RunFigures {
   return {
     id: document.run.id,
@@ -126,7 +121,7 @@ function machineNames({ host, devices, backend }: ResultDocument): MachineNames 
   };
 }
 
-/** The best link over all cells, because an idle GPU lowers its link. */
+/** The best link over all cells, because an idle GPU lowers its link speed. */
 function deviceLink(device: DeviceRecord, cells: readonly CellResult[]): DeviceLink {
   const { ordinal, name, uuid, pciBusId } = device;
   const ofCells = cells.filter((cell) => cell.device === ordinal).map(({ link }) => link);
@@ -138,7 +133,7 @@ function deviceLink(device: DeviceRecord, cells: readonly CellResult[]): DeviceL
   return { device: ordinal, name, uuid, pciBusId, generation: best("generation"), width: best("width") };
 }
 
-/** The runs of a result: one for each process with `run --runs`, else one. `path` as in runFigures(). */
+/** The runs of a result: one per process with `run --runs`, otherwise one. `path` as in runFigures(). */
 export function runsOf(document: ResultDocument, path: string | null): RunFigures[] {
   const whole = runFigures(document, path);
   const { runs } = document.run;
@@ -152,7 +147,7 @@ export function runsOf(document: ResultDocument, path: string | null): RunFigure
   }));
 }
 
-/** The cell with the medians of one process; a failure in one process fails the cell in all. */
+/** A cell with one process' medians; a failure in one process fails the cell in all. */
 function ofProcess(cell: CellResult, process: number): CellResult {
   const medianOf = <D extends Distribution>(distribution: D): D => ({
     ...distribution,
@@ -207,7 +202,7 @@ function absenceOf(
     case "skipped":
       return { failure: null, reason: `it was skipped: ${skipReason ?? "no reason is known"}` };
     case null:
-      // A device that could not be opened fails the run but none of its cells: these were not left out on purpose.
+      // If a device could not be opened, the run failed but none of its cells did: they were not left out on purpose.
       if (run.status === "failed") {
         return { failure: "failed", reason: `its run failed: ${run.error?.message ?? "no reason is known"}` };
       }
@@ -218,7 +213,7 @@ function absenceOf(
   }
 }
 
-/** A cell has one figure; a bidir cell has one for each direction, and in throughput mode one for their sum. */
+/** A cell has one figure. A bidir cell has one per direction, and in throughput mode one for their sum. */
 function figuresOf({ stats, mode }: CellFacts): CellFigure[] {
   return stats.flatMap((one): CellFigure[] => {
     const measured = mode === "throughput" ? one.bandwidthGBps : one.latencyUs;
@@ -235,7 +230,7 @@ function figuresOf({ stats, mode }: CellFacts): CellFigure[] {
   });
 }
 
-/** Half the width of a 95 % interval of a normal distribution, in standard deviations. */
+/** Half-width of a normal 95 % interval, in standard deviations. */
 const halfWidthOf95 = 1.96;
 
 function varianceOf({ low, high }: Pick<Distribution, "low" | "high">): number {
@@ -243,15 +238,15 @@ function varianceOf({ low, high }: Pick<Distribution, "low" | "high">): number {
 }
 
 /**
- * Reads the runs of a result file or of a folder, in the order of measuring, with one file in memory at a time. Throws
- * a usage error that names the file, and "notComparable" if there is no baseline.
+ * Reads the runs of a result file or a folder, in order of measurement, one file in memory at a time. Throws a usage
+ * error with the file's name, or "notComparable" without a baseline.
  */
 export async function readResultSet(path: string, role: "baseline" | "candidate"): Promise<ResultSet> {
   const runs = (await isFolder(path, role)) ? await readFolder(path, role) : await readRuns([path]);
   return inOrder(path, runs);
 }
 
-/** The runs that a baseline began with; null if none were ever replaced. Throws like readResultSet(). */
+/** A baseline's original runs; null if none were replaced. Throws like readResultSet(). */
 export async function readBegunRuns(folder: string): Promise<ResultSet | null> {
   const paths = await listBegunRuns(folder);
   return paths === null ? null : inOrder(folder, await readRuns(paths));
@@ -268,10 +263,10 @@ async function readRuns(paths: readonly string[]): Promise<RunFigures[]> {
   return runs;
 }
 
-/** Reads again if the list has changed meanwhile: a check has just replaced the runs (check --update). */
+/** Reads again if the list changed in between: check --update may just have replaced runs. */
 async function readFolder(folder: string, role: "baseline" | "candidate"): Promise<RunFigures[]> {
   if (role === "baseline" && (await listRunsIfAny(folder)).length === 0) {
-    // A baseline is made in a folder that holds nothing else.
+    // A baseline needs an empty folder.
     throw noBaseline(folder, "in ", undefined, (await readdir(folder)).length > 0 ? "FOLDER" : folder);
   }
   const paths = await listRuns(folder);
@@ -282,7 +277,7 @@ async function readFolder(folder: string, role: "baseline" | "candidate"): Promi
   });
 }
 
-/** A copied run would make the spread between runs look smaller than it is. */
+/** Rejects copies of a run: they would make the noise look smaller than it is. */
 function refuseCopies(runs: readonly RunFigures[]): void {
   const paths = new Map<string, string | null>();
   for (const { id, path } of runs) {
@@ -316,15 +311,14 @@ async function isFolder(path: string, role: "baseline" | "candidate"): Promise<b
     if (errorCode(cause) === "ENOENT" && role === "baseline") {
       throw noBaseline(path, "", cause);
     }
-    // Other problems with the path appear when it is read.
     return false;
   }
 }
 
-/** A run's settings with what it came to measure with: the backend, and as much time as the preset gave. */
+/** A run's settings with its actual backend and time budget (of the preset, if it was not set). */
 export type MeasuredSettings = RunSettings & { backend: BackendName; budgetNs: number };
 
-/** How a result's cells were measured, for a repetition; null for a result of another tool, which does not record it. */
+/** Settings to repeat a result's cells; null for results of other tools, which do not record them. */
 export function settingsOfResult({ backend, plan }: ResultDocument): MeasuredSettings | null {
   if (plan === null) return null;
   return { ...plan.settings, backend, budgetNs: plan.settings.budgetNs ?? plan.budgetNs };
@@ -341,11 +335,10 @@ export interface ComparisonRequest {
   command: Comparison["command"];
   baseline: ResultSet;
   candidate: ResultSet;
-  /** Runs of fresh processes that measured the suspects again; may be empty. */
+  /** Runs of fresh processes that measured suspects again; may be empty. */
   fresh: readonly RunFigures[];
-  /** Ids of the cells that looked slower, from `findSuspects()`. */
   suspects: readonly string[];
   rule: Rule;
-  /** Failures that the runs themselves do not record. */
+  /** Failures that the runs do not record. */
   failures?: readonly string[];
 }

@@ -8,11 +8,11 @@ import { noiseOf, standardError } from "./noise.js";
 import type { RunFigures } from "./result-set.js";
 import { joinRuns } from "./series.js";
 
-/** What a baseline shows of one kind of memory: the largest over its groups. */
+/** A baseline's noise for one kind of memory, and what it can detect: the largest values over its groups. */
 export interface Sensitivity {
   kind: string;
   cells: number;
-  /** Standard deviations, relative. */
+  /** Relative standard deviations. */
   betweenRuns: number;
   betweenSessions: number;
   /** The relative loss that a check finds in 39 of 40 cases. */

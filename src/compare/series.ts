@@ -5,38 +5,34 @@ import { groupBySession } from "./sessions.js";
 
 export interface RunFigure {
   run: number;
-  /** Index of its session on its side: `groupBySession()`. */
+  /** Index of its session, from `groupBySession()`. */
   session: number;
-  /** Logarithm of the median speed: GB/s, or the inverse of µs. */
+  /** Logarithm of the median speed, in GB/s or 1/µs. */
   logSpeed: number;
-  /** Logarithm of the speed over time, bytes over seconds: slow copies lower it, not the median. Null if unknown. */
+  /** Logarithm of bytes over seconds, which slow copies lower, unlike the median; null if unknown. */
   logSpeedOverTime: number | null;
-  /** Variance of `logSpeed` by the run's own samples; 0 if unknown. */
+  /** Variance of `logSpeed`, from the run's own samples; 0 if unknown. */
   sampleVariance: number;
 }
 
-/**
- * The unit of comparison: a cell, or a direction of a bidir cell, or the sum of both. It has a figure for every run, in
- * the order of measuring.
- */
+/** What is compared: a cell, one direction of a bidir cell or their sum. Figures are in the order of measurement. */
 export interface Series extends Pick<CellComparison, "moved" | "unit"> {
   cell: CellFigures["cell"];
   baseline: RunFigure[];
   first: RunFigure[];
-  /** Of the candidate's runs that measured the suspects again. */
+  /** Figures of the candidate's fresh runs. */
   fresh: RunFigure[];
-  /** Why one of the candidate's runs has no figure; null if all have one. */
+  /** Why a run of the candidate has no figure; null if all have one. */
   absence: Absence | null;
 }
 
 interface JoinedRuns {
   series: Series[];
   failures: string[];
-  /** Whether any of these is wrong data. */
   hasWrongData: boolean;
 }
 
-/** Joins runs by cell id, in the order of first appearance. */
+/** Joins runs by cell id, in order of first appearance. */
 export function joinRuns(runs: ComparedRuns): JoinedRuns {
   const joined = new Map<string, Series>();
   const absences = new Map<string, Absence>();
@@ -82,10 +78,10 @@ function worse(earlier: Absence | undefined, later: Absence): Absence {
   return earlier !== undefined && of(earlier) >= of(later) ? earlier : later;
 }
 
-/** Digits of a figure that survive its logarithm. */
+/** Digits of a figure that its logarithm preserves. */
 const digits = 12;
 
-/** The speed of a logarithm, in the series' unit: GB/s, or µs. */
+/** The figure for a logarithm of speed, in GB/s or µs. */
 export function figureOf({ unit }: Pick<Series, "unit">, logSpeed: number): number {
   return Number(Math.exp(unit === "us" ? -logSpeed : logSpeed).toPrecision(digits));
 }

@@ -1,22 +1,20 @@
 import type { MachineNames } from "../results/history-entry.js";
 
 /**
- * Runs that start less than this after the end of the previous one share a session. Consecutive processes share the
- * machine's state in these minutes (other guests' load, clocks, where memory is free) and say little about an hour
- * later.
+ * Runs that start less than this after the previous run's end share a session. Such processes share the machine's state
+ * (other guests' load, clocks, free memory), so they say little about an hour later.
  */
 export const sessionGapNs = 5 * 60e9;
 
 interface Dated {
-  /** As in a result, ISO 8601. */
   startedAt: string;
-  /** Duration; absent or null if unknown, and then taken as 0. */
+  /** Duration; 0 if absent or null. */
   wallNs?: number | null;
   /** Runs on two machines never share a session. */
   machine?: MachineNames;
 }
 
-/** The runs by session; runs and sessions are ordered by start. Every run is in exactly one. */
+/** Runs by session; runs and sessions are ordered by start. */
 export function groupBySession<Run extends Dated>(runs: readonly Run[]): Run[][] {
   const machines = new Map<string, Started<Run>[]>();
   for (const run of runs) {
@@ -31,7 +29,7 @@ export function groupBySession<Run extends Dated>(runs: readonly Run[]): Run[][]
     .map((session) => session.map(({ run }) => run));
 }
 
-/** The same name for the same GPUs in any order: CUDA may count them otherwise. */
+/** A name for a set of GPUs in any order: CUDA may number them differently. */
 function gpuSet(uuids: readonly string[]): string {
   return [...uuids].sort().join();
 }

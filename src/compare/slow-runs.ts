@@ -3,7 +3,7 @@ import { median } from "../stats/order-statistics.js";
 import { sumOf } from "../stats/variance.js";
 import { type BySession, fewestRuns } from "./noise.js";
 
-/** Single runs that are far slower than the others of their session, and whether a candidate has more of them. */
+/** Single runs that are far slower than the others of their session, and whether the candidate has more of them. */
 
 export interface SlowCount {
   slow: number;
@@ -12,12 +12,12 @@ export interface SlowCount {
 
 export const mostFreshRuns = 24;
 
-/** Standard deviations between runs below its session's median at which a run is slow. */
+/** A run is slow this many standard deviations below its session's median. */
 const deviationsOfSlow = 6;
 
 /**
- * Counts the runs below their session's median by more than the limit and the noise (a variance) between runs, in
- * sessions whose median says what is usual.
+ * Counts runs that are below their session's median by more than the limit and the noise (`betweenRuns`, a variance).
+ * Skips sessions with too few runs.
  */
 export function countSlow(sessions: BySession, limit: number, betweenRuns: number): SlowCount {
   const distance = Math.max(limit, deviationsOfSlow * Math.sqrt(betweenRuns));
@@ -29,18 +29,18 @@ export function countSlow(sessions: BySession, limit: number, betweenRuns: numbe
   return { slow: sumOf(slow), runs: sumOf(countable.map(({ length }) => length)) };
 }
 
-/** With this many baseline runs and none of them slow, two slow ones are no chance. */
+/** If none of this many baseline runs is slow, two slow runs are significant. */
 const manyRuns = 40;
 
-/** Chance of the same or more slow runs on the candidate's side, below which they are no chance. */
+/** Significance level of the exact test for slow runs. */
 const leastChance = 0.02;
 
-/** Whether two slow runs are certain, so that no further runs change it. */
+/** Whether two slow runs are significant, whatever further runs show. */
 export function areCertain(baseline: SlowCount, candidate: SlowCount): boolean {
   return baseline.slow === 0 && baseline.runs >= manyRuns && candidate.slow >= 2;
 }
 
-/** Whether the candidate has slow runs more often: by R. A. Fisher's exact test, one-sided, or if they are certain. */
+/** Whether the candidate has more slow runs: by R. A. Fisher's exact test, one-sided, or if they are certain. */
 export function areMoreFrequent(baseline: SlowCount, candidate: SlowCount): boolean {
   const slow = baseline.slow + candidate.slow;
   const runs = baseline.runs + candidate.runs;

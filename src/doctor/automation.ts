@@ -4,16 +4,13 @@ import type { Screen } from "../draw/screen.js";
 import { shownText } from "../draw/terminal/terminal-text.js";
 import { type Diagnosis, isFaulty } from "./diagnosis.js";
 
-/*
- * The output of a diagnosis for monitoring programs: one line with a state, or gauges.
- */
+/* Output for monitoring programs: one line with a state, or gauges. */
 
-/** The state of a node for monitoring programs. */
 export type NodeState = "ok" | "warning" | "critical" | "unknown";
 
 /**
- * Critical if a finding asks to isolate the node or to reset a device; unknown if its copies cannot be judged; a
- * warning if something costs bandwidth without being the node's fault, or needs watching.
+ * Critical if a finding asks to isolate the node or reset a device. Unknown if copies cannot be judged. A warning if
+ * something costs bandwidth but is not the node's fault, or needs watching.
  */
 export function nodeState({ findings, verdict }: Pick<Diagnosis, "findings" | "verdict">): NodeState {
   if (findings.some(isFaulty)) return "critical";
@@ -33,13 +30,13 @@ export const healthCheckCodes = { ok: 0, warning: 0, critical: 1, unknown: 4 } a
   number
 >;
 
-/** Some schedulers cut off longer lines, or do not accept them as a reason. */
+/** Some schedulers cut or reject longer lines as a reason. */
 const mostReasonCharacters = 240;
 
 function shortReason(diagnosis: Diagnosis, screen: Screen): string {
   const { findings, reason, verdict } = diagnosis;
   const asks = findings.find(isFaulty);
-  // The action for the node counts here, and a later finding may ask for it.
+  // The reason must explain the action, which may come from a later finding.
   const isSaid = asks === undefined || asks === findings[0] || verdict === "faulty";
   const text = shownText(isSaid ? reason : asks.summary, screen);
   return text.length <= mostReasonCharacters ? text : `${text.slice(0, mostReasonCharacters - 3)}...`;
@@ -48,7 +45,7 @@ function shortReason(diagnosis: Diagnosis, screen: Screen): string {
 export const nhcError = (reason: string) =>
   `ERROR:  nhc:  Health check failed:  pinbench doctor:  ${reason}\n`;
 
-/** One line in the format of LBNL's Node Health Check, which Slurm can use as the reason of a drained node. */
+/** One line in the format of LBNL's Node Health Check, which Slurm can store as the reason for a drained node. */
 export function healthCheckLine(diagnosis: Diagnosis, screen: Screen): string {
   const reason = shortReason(diagnosis, screen);
   const state = nodeState(diagnosis);
@@ -57,14 +54,14 @@ export function healthCheckLine(diagnosis: Diagnosis, screen: Screen): string {
   return `WARNING:  pinbench doctor:  ${reason}\n`;
 }
 
-/** One line for Nagios and compatible programs, with the rates behind the bar. */
+/** One line for Nagios and compatible programs, with rates after the bar. */
 export function nagiosLine(diagnosis: Diagnosis, screen: Screen): string {
-  // The bar separates the figures.
+  // The bar separates text and figures.
   const reason = shortReason(diagnosis, screen).replaceAll("|", "/");
   return `PINBENCH ${nodeState(diagnosis).toUpperCase()} - ${reason} | ${performanceData(diagnosis)}\n`;
 }
 
-/** Each rate as 'gpu0_h2d'=55.37;;;0; in GB/s, which the format does not know as a unit. */
+/** Each rate as 'gpu0_h2d'=55.37;;;0; in GB/s, a unit that the format does not have. */
 function performanceData({ devices }: Diagnosis): string {
   return devices
     .flatMap(({ ordinal, rates }) =>

@@ -22,64 +22,60 @@ import {
   linkDirections as ways,
 } from "./examination.js";
 
-/** Rates before any measurement. */
 export const noRates: Rates = { h2d: null, d2h: null };
 
-/** What was copied so far: copies whose data came back wrong, and all. */
+/** Number of copies so far, and of those with wrong data. */
 interface BenchCounts {
   wrongCopies: number;
   copied: CopyCounts;
 }
 
-/** Options for opening a device. */
 export interface CopyBenchOptions extends BenchOptions {
   arenas: PlannedArenas;
-  /** The plain cell that is measured. */
   cell: Pick<PlannedCell, "sizeBytes" | "cache" | "buffersPerWorker">;
-  /** Count on with what the bench copies. */
+  /** Counters to add to. */
   counts: BenchCounts;
   /** "every" compares each copy whose rate counts, "last" the last copy to each buffer. */
   verify: Verifying;
 }
 
 /**
- * Number of visits of a direction, alternating with the other one, each with a number of samples: one copy a sample
- * shows single slow copies.
+ * Number of visits of each direction in turns. A visit takes 1 or 3 samples of one copy each, so that single slow
+ * copies are seen.
  */
 export const visits = 3;
-/** Pinned copies are visited more often, so that one slow copy in ten is met several times. */
+/** Pinned copies get more visits, to see one slow copy in ten several times. */
 export const visitsOfPinned = 3 * visits;
 const samplesOfVisit = (copyNs: number) => (copyNs > 20e6 ? 1 : 3);
 
 /**
- * Extra warm-up copies for each visit, if every copy is compared; warm-up copies are not. With the same number before
- * each visit, a fault in every third copy could always fall on a warm-up copy. With these numbers, a fault in every
- * second to eighth copy also falls on compared ones.
+ * Extra warm-up copies per visit if every copy is compared, which warm-up copies are not. Varied, so that a fault in
+ * every third copy cannot always fall on a warm-up copy: faults in every second to eighth copy also fall on compared
+ * ones.
  */
 const moreWarmUp = [0, 0, 2, 2, 0, 1, 0, 0, 0];
 
-/** Time for which copies run while NVML is read. */
+/** How long copies run while NVML is read. */
 const loadNs = 300e6;
 const betweenReadingsMs = 20;
 
-/** A sleeping CPU reaches its deepest state within a few milliseconds. */
+/** An idle CPU reaches its deepest sleep state within this time. */
 const restMs = 10;
 const backToBackCopies = 40;
 const restedCopies = 12;
 
-/** One open device, with one copying thread. Calls reject with the driver's error. */
+/** An open device with one copying thread. Rejects with the driver's error. */
 export class CopyBench {
   readonly #bench: Bench;
   readonly #options: CopyBenchOptions;
   readonly #reserved = new Set<PinningKind>();
-  /** Duration of a copy, by memory and direction. */
   readonly #copyNs = new Map<string, number>();
   readonly #hostShares: Record<Way, number[]> = { h2d: [], d2h: [] };
   #firstBuffer = 0;
   readonly #visits: Record<Way, number> = { h2d: 0, d2h: 0 };
-  /** The link as read during copies; null before that, and without NVML. */
+  /** The link, read during copies; null before them and without NVML. */
   link: LinkRecord | null = null;
-  /** Where the memory lies that was reserved last; empty unless it was to be asked for, and if the system does not tell. */
+  /** NUMA nodes of the memory reserved last; empty unless requested, or if the system does not report it. */
   pagesOfNode: ArenaReport["pagesOfNode"] = [];
 
   private constructor(bench: Bench, options: CopyBenchOptions) {
@@ -91,12 +87,11 @@ export class CopyBench {
     return new CopyBench(await Bench.open(options), options);
   }
 
-  /** Frees all memory. */
   close(): Promise<void> {
     return this.#bench.close();
   }
 
-  /** Allocates memory of a kind, once. */
+  /** Allocates memory of a kind, unless it has it already. */
   async reserve(memory: PinningKind): Promise<void> {
     if (this.#reserved.has(memory)) return;
     const { pagesOfNode } = await this.#bench.reserve(this.#options.arenas, memory);
@@ -104,14 +99,12 @@ export class CopyBench {
     this.#reserved.add(memory);
   }
 
-  /**
-   * Median rates of both directions, measured in turns, in decimal GB/s. A direction is null if data came back wrong.
-   */
+  /** Median rates of both directions in GB/s, measured in turns; null for a direction with wrong data. */
   async rates(memory: PinningKind): Promise<Rates> {
     return ratesOf(await this.samples(memory, visits));
   }
 
-  /** The rate of each sample, in decimal GB/s, over this many visits of each direction in turns. */
+  /** Rates of samples in GB/s, over this many visits of each direction in turns. */
   async samples(memory: PinningKind, count: number): Promise<Record<Way, number[]>> {
     await this.reserve(memory);
     const samples: Record<Way, number[]> = { h2d: [], d2h: [] };
@@ -122,8 +115,8 @@ export class CopyBench {
   }
 
   /**
-   * Calls `readHealth` repeatedly while pinned copies to the device run, and returns its result from the middle, with
-   * all reasons for lower clocks and with the link as copies see it; null if it reports nothing.
+   * Calls `readHealth` repeatedly during pinned copies to the device. Returns its result from the middle, with all
+   * reasons for lower clocks and the link as copies see it; null if it reports nothing.
    */
   async underLoad(readHealth: () => Promise<DeviceHealth | null>): Promise<DeviceHealth | null> {
     await this.reserve("pinned");
@@ -131,7 +124,7 @@ export class CopyBench {
     const sampleNs = request.copiesPerSample * this.#copyNs.get("pinned h2d")!;
     let isOver = false;
     const samples = Math.max(1, Math.ceil(loadNs / sampleNs));
-    // Comparing each copy would leave the link idle in between.
+    // Comparing each copy would leave the link idle at times.
     const load = this.#measure({ ...request, samples, verify: "last", readLink: true }, false).finally(() => {
       isOver = true;
     });
@@ -157,7 +150,7 @@ export class CopyBench {
     };
   }
 
-  /** Median time of a copy of 4 KiB to the device, in microseconds: of many in a row, and of some after a rest each. */
+  /** Median time of a copy of 4 KiB to the device in microseconds: back to back, and after a rest. */
   async latency(): Promise<{ backToBackUs: number; afterRestUs: number }> {
     const medianUs = async (copies: number, rest: number) => {
       const times: number[] = [];
@@ -171,8 +164,8 @@ export class CopyBench {
   }
 
   /**
-   * One direction of pinned copies while `others` copy too: the median rate of each device, in the order of `benches`,
-   * all of which have pinned memory.
+   * Median rates of pinned copies in one direction by all devices at once, in the order of `benches`. All must have
+   * pinned memory.
    */
   static async together(
     benches: readonly CopyBench[],
@@ -181,7 +174,6 @@ export class CopyBench {
   ): Promise<(number | null)[]> {
     const requests = await Promise.all(benches.map((bench) => bench.#request("pinned", way)));
     rendezvous.reset(benches.map(() => 1));
-    // All take the same number of samples.
     const samples = visits * Math.max(...requests.map((request) => request.samples));
     const settled = await settledTogether(
       rendezvous,
@@ -190,7 +182,7 @@ export class CopyBench {
       ),
     );
     const failed = settled.filter((one) => one.status === "rejected");
-    // The ones that were released end as aborted; the failed one has the reason.
+    // The other devices end as aborted; the failed one has the reason.
     const cause = failed.find(({ reason }) => (reason as NativeError).code !== "ABORTED") ?? failed[0];
     if (cause !== undefined) throw cause.reason;
     return settled.map((one, i) =>
@@ -198,7 +190,7 @@ export class CopyBench {
     );
   }
 
-  /** The median share of a pinned copy's time that its call takes; null without any. */
+  /** Median share of a pinned copy's time that its call takes; null without copies. */
   get hostShare(): Rates {
     return eachWay((way) => medianIn(this.#hostShares[way]));
   }
@@ -229,7 +221,7 @@ export class CopyBench {
     return ratesIn(result, request);
   }
 
-  /** The first request for a kind and direction finds the duration of a copy. */
+  /** Measures the duration of a copy at the first request for a kind and direction. */
   async #request(memory: PinningKind, way: Way): Promise<MeasureRequest> {
     const { sizeBytes, cache, buffersPerWorker: buffers } = this.#options.cell;
     const key = `${memory} ${way}`;
@@ -272,7 +264,7 @@ export class CopyBench {
     const { copied } = counts;
     counts.wrongCopies += mismatches.length;
     const { copiesPerSample: ofSample, samples, sizeBytes, warmupCopies, warmupBytes } = request;
-    // Both directions have all of these copies.
+    // A bidir request makes this many copies in each direction.
     const flows = request.direction === "bidir" ? 2 : 1;
     copied.bytes += flows * (ofSample * samples * sizeBytes + warmupCopies * warmupBytes);
     if (doRatesCount) {
@@ -285,7 +277,7 @@ export class CopyBench {
   }
 }
 
-/** A rate for each sample, in decimal GB/s; none if data came back wrong. */
+/** Rates of samples in GB/s; none if data came back wrong. */
 function ratesIn({ columns, verification }: MeasureResult, request: MeasureRequest): number[] {
   if (verification.mismatches.length > 0) return [];
   const bytes = request.copiesPerSample * request.sizeBytes;

@@ -20,12 +20,11 @@ import { Experiments } from "./experiments.js";
 import { readMachineCounters, readMachineFacts } from "./facts/machine-facts.js";
 import { hidesGpus, nvidiaGpus, startFailure } from "./start-failure.js";
 
-/** A request for a diagnosis: the devices, the start time, and the listener. */
 interface DiagnosisRequest extends MeasuringTurn<PreparedRun>, Pick<ExamineOptions, "isQuick" | "reference"> {
   labels: Labels;
 }
 
-/** After this time nothing is started that would end later. With experiments that end by themselves it is 20 s. */
+/** Nothing that would end after this time is started. With running experiments it takes 20 s. */
 const budgetMs = 17_000;
 
 /** Examines a machine's devices and makes the diagnosis. Rejects like examine(). */
@@ -36,7 +35,7 @@ export async function diagnoseMachine(request: DiagnosisRequest): Promise<Diagno
   return diagnose(examination, contextOf(request, backend.name, plan.cells[0]!.sizeBytes));
 }
 
-/** The part of a request that says when a diagnosis began, and its labels. */
+/** Start time and labels of a diagnosis. */
 type Beginning = Pick<DiagnosisRequest, "labels" | "startedAt" | "startedMs">;
 
 function contextOf({ labels, startedAt, startedMs }: Beginning, backend: BackendName, sizeBytes: number) {
@@ -45,10 +44,9 @@ function contextOf({ labels, startedAt, startedMs }: Beginning, backend: Backend
 }
 
 /**
- * Reads and measures what the causes need: first, on each device, what its verdict needs; then, as time allows, the
- * experiments that distinguish causes, and those for slow devices only. A device that fails takes no further part, and
- * its examination has the reason; an error that loses the process' contexts ends all experiments. Rejects if `signal`
- * is aborted.
+ * Reads and measures what causes need: first what each device's verdict needs, then, as time allows, experiments that
+ * distinguish causes, and those for slow devices. A failed device is skipped, with the reason in its examination; an
+ * error that loses the process' contexts ends all experiments. Rejects if `signal` is aborted.
  */
 async function examine(options: ExamineOptions): Promise<Examination> {
   const { prepared, root } = options;
@@ -67,7 +65,7 @@ async function examine(options: ExamineOptions): Promise<Examination> {
       const { lost, together } = work;
       devices.push(await examinedDevice(subject, { ...options, ...prepared, lost, together }));
     }
-    // Frees the memory of copies first, so that it does not look like others' use.
+    // Frees memory first, so that it does not look like other programs' use.
     await work.close();
     return {
       emulated: prepared.backend.facts.emulated,
@@ -80,10 +78,7 @@ async function examine(options: ExamineOptions): Promise<Examination> {
   }
 }
 
-/**
- * The diagnosis of a machine whose driver is there and does not start; null if `error` is another failure. Its only
- * finding has what mends it.
- */
+/** The diagnosis if the driver exists but does not start; null for other errors. Its only finding has the remedy. */
 export function diagnoseFailedStart(
   error: unknown,
   { backend, ...beginning }: Beginning & { backend: BackendChoice },
@@ -97,14 +92,13 @@ export function diagnoseFailedStart(
   return diagnose(examination, contextOf(beginning, "cuda", usualBytes));
 }
 
-/** The devices to examine, and facts that are known beforehand. */
 type ExaminationRequest = Pick<RunSettings, "backend" | "devices"> & { isQuick: boolean };
 
 type Attempt = Pick<RunSettings, "sizesBytes" | "caches" | "memory">;
 
 const usualBytes = 64 * MiB;
 
-/** A plan, and those with less memory if the first does not fit. */
+/** Plans to try in order, with less and less memory. */
 const attempts = (isQuick: boolean): readonly Attempt[] => [
   {
     sizesBytes: [usualBytes],
@@ -116,9 +110,8 @@ const attempts = (isQuick: boolean): readonly Attempt[] => [
 ];
 
 /**
- * Opens a driver, and plans the copies of an examination: of 64 MiB, as in the recordings of other machines, or less if
- * the memory is short. Several devices are planned as copying at the same time. Rejects with a PinbenchError if a
- * device is missing, or nothing fits.
+ * Opens a driver and plans the copies: of 64 MiB, like the recorded ones, or less if memory is short. Several devices
+ * are planned to copy at once. Rejects with a PinbenchError if a device is missing or nothing fits.
  */
 export async function prepareExamination(request: ExaminationRequest): Promise<PreparedRun> {
   let failure: unknown;
@@ -130,7 +123,6 @@ export async function prepareExamination(request: ExaminationRequest): Promise<P
       if (isHiddenByDriver && nvidiaGpus().length > 0) {
         return await prepare({ ...request, backend: "cuda" }, attempt, false);
       }
-      // Only an open driver knows the number of devices.
       return prepared.devices.length > 1 ? await prepare(request, attempt, true) : prepared;
     } catch (error) {
       if (!(error instanceof PinbenchError) || error.kind !== "limit") throw error;

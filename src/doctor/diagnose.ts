@@ -18,7 +18,6 @@ import {
 import { linesIf, unseenFacts } from "./facts/machine-facts.js";
 import { verdictOf } from "./verdict.js";
 
-/** Facts for a diagnosis besides the examination. */
 interface DiagnosisContext extends Pick<Diagnosis, "backend" | "sizeBytes" | "wallNs" | "labels"> {
   createdAt: Date;
 }
@@ -35,7 +34,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
     startFailure !== null
       ? [startFailure]
       : [
-          // Findings that nothing can work around come before all costs.
+          // These findings come before all costs, because they cannot be worked around.
           ...onEach("wrong-data", wrongData),
           ...onEach("device-in-use", deviceInUse),
           ...onEach("device-fails", deviceFails),
@@ -69,7 +68,7 @@ export function diagnose(examination: Examination, context: DiagnosisContext): D
   };
 }
 
-/** A finding that names its device, if there are several. */
+/** Adds the device's name to a finding, if there are several devices. */
 function named(finding: Found): Found {
   const { device, summary } = finding;
   if (device === null) return finding;
@@ -118,14 +117,14 @@ function deviceFails(device: DeviceExamination): Seen | null {
   };
 }
 
-/** Devices that are slower together than on other machines, although sysfs shows no shared bridge. */
+/** Devices are slower together than on other machines, although sysfs shows no shared bridge. */
 function slowTogether(device: DeviceExamination, known: readonly Found[]): Seen | null {
   const { measured, expectedTogether, facts } = device;
   const isToldOf = known.some(({ cause, device: of }) => cause === "uplink-shared" && of === facts.ordinal);
   const losses = eachWay((way) => shortfallTogetherGBps(device, way));
   const slow = linkDirections.filter((way) => losses[way] !== null);
   if (isToldOf || slow.length === 0) return null;
-  // In a virtual machine they may share a hidden bridge: then the machine is built that way.
+  // A virtual machine may hide a shared bridge, which is no fault.
   const isWaySeen = device.path.ports.length > 1;
   return {
     weight: isWaySeen ? "costs" : "risk",
@@ -142,7 +141,7 @@ function slowTogether(device: DeviceExamination, known: readonly Found[]): Seen 
   };
 }
 
-/** The loss that no cause explains. If other programs use the device or the CPUs, it may be theirs. */
+/** The unexplained loss. It may be due to other programs if they use the device or the CPUs. */
 function unexplained(device: DeviceExamination, shared: SharedLoss): Seen | null {
   const { facts, expected, measured } = device;
   const rest = unexplainedOf(shared, device);
@@ -150,12 +149,12 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Seen | null
   if (left.length === 0) return null;
   const losses = shared.losses.get(facts.ordinal);
   const explained = eachWay((way) => losses?.[way]?.explained ?? 0);
-  // Others' copies within host memory slow down those of devices.
+  // Copies within host memory by other programs slow down device copies.
   const isDisturbed = shared.findings.some(
     ({ cause, device: of }) => cause === "cpus-taken" || (cause === "device-shared" && of === facts.ordinal),
   );
   const untried = measured.untriedNodes ?? [];
-  const isAccused = !isDisturbed && untried.length === 0;
+  const isCertain = !isDisturbed && untried.length === 0;
   return {
     weight: "costs",
     summary: left.some((way) => explained[way] > 0)
@@ -174,9 +173,9 @@ function unexplained(device: DeviceExamination, shared: SharedLoss): Seen | null
       : untried.length > 0
         ? "Run pinbench run --numa all, which finds the nearest node."
         : "Run pinbench doctor as root, which can read more, and try the card in another slot or machine to find which of them is slow.",
-    sureness: isAccused ? "certain" : "possible",
-    // Other programs at work or nodes not tried are no reason to take this GPU out of use.
-    ...(!isAccused && { action: "monitor" }),
+    sureness: isCertain ? "certain" : "possible",
+    // Other programs or untried nodes may be the cause, so the GPU stays in use.
+    ...(!isCertain && { action: "monitor" }),
   };
 }
 
@@ -213,7 +212,7 @@ function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number
   };
 }
 
-/** Reports on links and counters that copies refute. No cause uses them. */
+/** Links and counters that measured copies refute, and no cause uses. */
 function refutedLinks(device: DeviceExamination): string[] {
   const { ordinal } = device.facts;
   const links = copiesPastPcie(device) ? [] : linksOf(device).refuted;

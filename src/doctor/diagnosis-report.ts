@@ -91,7 +91,7 @@ function diagnosisReport(diagnosis: Diagnosis): Report {
 
 const [mostBriefRates, mostBriefFindings] = [4, 3];
 
-/** The findings that cost bandwidth or may do so, a row each; empty without any. */
+/** Findings that cost or may cost bandwidth, a row each; empty without any. */
 function findingGrids({ findings }: Diagnosis): Grid[] {
   const rows = findings
     .filter(({ weight }) => weight !== "explains")
@@ -110,7 +110,7 @@ function findingGrids({ findings }: Diagnosis): Grid[] {
   return rows.length === 0 ? [] : [{ name: "Findings", columns, rows }];
 }
 
-/** What the first finding costs, and what to do, as tables of many devices stand before the findings. */
+/** The first finding's cost and remedy, because tables of many devices precede the findings. */
 function nextStep({ findings, verdict, reason }: Diagnosis): Note[] {
   const first = findings.find(isFaulty) ?? findings.find(({ weight }) => weight === "costs");
   if (first?.fix == null || verdict === "healthy") return [];
@@ -131,7 +131,7 @@ function entryOf(finding: Finding): Block {
   return { type: "entry", text: finding.summary, facts: aboutFinding(finding) };
 }
 
-/** The facts below a finding's summary; only the first line of evidence has a label. */
+/** Facts below a finding's summary; only the first line of evidence has a label. */
 function aboutFinding({ evidence, cost, fix, sureness, action }: Finding): Fact[] {
   return [
     ...(cost === null ? [] : [["costs", costText(cost)] as const]),
@@ -188,8 +188,8 @@ function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
 }
 
 /**
- * How many copies were compared, and which share of wrong ones would be found (rule of three). It counts one direction
- * of one device, because most faults affect only one.
+ * Number of compared copies, and the share of wrong ones that would be found (rule of three). Counts one direction of
+ * one device, because most faults affect only one.
  */
 function provenText(devices: Diagnosis["devices"]): Fact[] {
   const counts = devices.flatMap(({ copies }) => copies ?? []);

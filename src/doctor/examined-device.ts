@@ -11,33 +11,29 @@ import { type CopyBench, noRates } from "./copy-bench.js";
 import type { Compared, CopyCounts, DeviceExamination } from "./examination.js";
 import { correctedBetween, isSlotSeen, type PciPath, readPciPath } from "./facts/pci-path.js";
 
-/** What to examine, and the time limit. */
 export interface ExamineOptions extends Pick<MeasuringTurn<unknown>, "sharing" | "signal" | "onActivity"> {
   prepared: Pick<PreparedRun, "plan" | "backend" | "createRendezvous" | "devices">;
-  /** The site's own reference; null without one. */
   reference: SiteReference | null;
-  /** The folder with /proc and /sys: "/", or one that emulates a machine. */
+  /** Folder with /proc and /sys: "/", or one that emulates a machine. */
   root: string;
   /** Whether to examine only pinned copies and NVML's report. */
   isQuick: boolean;
-  /** On the clock of performance.now(): nothing is started that is likely to end later. */
+  /** On the clock of performance.now(): nothing starts that would probably end later. */
   endMs: number;
 }
 
-/** One device during its examination. */
 export interface Subject
   extends Pick<
     DeviceExamination,
     "facts" | "health" | "measured" | "activityBefore" | "failure" | "failureKind" | "wrongCopies"
   > {
-  /** The site's own reference; null without one. */
   site: SiteReference | null;
   bench: CopyBench | null;
   path: { before: PciPath; underLoad: PciPath | null };
   copied: CopyCounts;
 }
 
-/** The facts on the whole examination that a device's examination needs. */
+/** Facts about the whole examination. */
 interface ExaminedContext extends Pick<ExamineOptions, "sharing" | "root"> {
   backend: Pick<Backend, "driver" | "facts">;
   /** Why no device can be used any more; null if they can. */
@@ -46,7 +42,6 @@ interface ExaminedContext extends Pick<ExamineOptions, "sharing" | "root"> {
   together: number;
 }
 
-/** Reads a device's facts before it is opened. */
 export async function beginSubject(
   facts: DeviceFacts,
   site: SiteReference | null,
@@ -75,7 +70,7 @@ export async function beginSubject(
   };
 }
 
-/** A device's examination, made after all measurements and before it is closed. */
+/** A device's examination, made after all measurements and before the device is closed. */
 export async function examinedDevice(
   subject: Subject,
   { backend, sharing, root, lost, together }: ExaminedContext,
@@ -97,9 +92,9 @@ export async function examinedDevice(
 }
 
 /**
- * Expectations for a device: the rate of a healthy one over the best link of card and slot, next to the measured one;
- * and its rate as one of `copying` devices that copy at the same time. There are none for a part of a device, nor over
- * links other than PCIe. If copies are faster than that link allows, the card's best link counts.
+ * Measured and expected rates of a device: healthy rates over the best link of card and slot, also for `copying`
+ * devices that copy at once. No expectations for a part of a device or without PCIe. If copies are faster than that
+ * link allows, the card's best link counts.
  */
 export function comparedWith(
   { facts, health, path, measured, site }: Subject,
@@ -134,8 +129,8 @@ export function comparedWith(
 }
 
 /**
- * The same report, with the slot's lanes as the most that card and slot support, if the slot is not seen and these are
- * all that recorded machines of the kind have: NVML in a guest reports the card's.
+ * NVML's report, with the slot's lanes as the maximum width: in a guest NVML reports the card's. Applies if the slot is
+ * hidden and all recorded machines of the kind have these lanes.
  */
 export function asBuilt(
   health: DeviceHealth | null,
@@ -152,7 +147,7 @@ export function readHealth(driver: NativeDriver, { pciBusId }: DeviceFacts): Pro
   return driver.readHealth(pciBusId).catch(() => null);
 }
 
-/** Programs that use a device besides this one; null if unknown. */
+/** Other programs that use a device; null if unknown. */
 async function othersOn(
   { ordinal, pciBusId }: DeviceFacts,
   { driver }: Pick<Backend, "driver">,

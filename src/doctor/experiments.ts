@@ -23,10 +23,10 @@ import {
 import { asBuilt, comparedWith, type ExamineOptions, readHealth, type Subject } from "./examined-device.js";
 import { readPciPath } from "./facts/pci-path.js";
 
-/** Delay before slow copies are measured again: a starting program, or another guest of the host, is done by then. */
+/** Delay before slow copies are measured again: by then, short disturbances by programs or other guests are over. */
 const secondLookAfterMs = 1000;
 
-/** The experiments of an examination; their results are in the subjects. */
+/** Runs the experiments of an examination; results are in the subjects. */
 export class Experiments {
   readonly omitted: string[] = [];
   readonly #subjects: readonly Subject[];
@@ -34,11 +34,10 @@ export class Experiments {
   readonly #open = new Set<CopyBench>();
   /** Why no device can be used any more; null if they can. */
   lost: string | null = null;
-  /** Number of devices that copied at the same time; 0 before that. */
   together = 0;
-  /** Time of the slowest device for the verdict's measurements. */
+  /** Time that the slowest device needed for the verdict's measurements. */
   #plainMs = 0;
-  /** Time of the slowest device for pinned copies in both directions, which another kind of memory takes too. */
+  /** Time that the slowest device needed for pinned copies in both directions; other memory takes as long. */
   #roundMs = 0;
 
   constructor(subjects: readonly Subject[], options: ExamineOptions) {
@@ -61,7 +60,7 @@ export class Experiments {
     }
     await this.#lookAgainAtPlain();
     if (isQuick) {
-      // Before a device is accused: its memory may lie on the wrong node.
+      // A slow device may only have its memory on the wrong node.
       for (const subject of this.#subjects) {
         if (this.#isSlow(subject)) await this.#measureNodes(subject);
       }
@@ -73,7 +72,6 @@ export class Experiments {
     await this.#measureTogether();
     for (const subject of this.#subjects) {
       await this.#measureLatency(subject);
-      // Experiments for slow devices come before those for all.
       if (this.#mayBeFar(subject)) await this.#measureNodes(subject);
     }
     for (const subject of this.#subjects) {
@@ -89,7 +87,7 @@ export class Experiments {
     }
   }
 
-  /** The measurements for the verdict. */
+  /** Makes the measurements for the verdict. */
   async #measurePlain(subject: Subject): Promise<void> {
     const { prepared, root } = this.#options;
     const { facts, measured } = subject;
@@ -109,7 +107,7 @@ export class Experiments {
     };
     const read = async () => {
       const underLoad = await subject.bench!.underLoad(() => {
-        // A resting link may be slower than its best.
+        // An idle link may be slower than its best.
         subject.path.underLoad = readPciPath(facts.pciBusId, root);
         return readHealth(prepared.backend.driver, facts);
       });
@@ -120,7 +118,7 @@ export class Experiments {
     await this.#attempt(subject, `NVML while device ${facts.ordinal} copies`, read, { isNeeded });
   }
 
-  /** Measures plain copies that look slow once more, so that a passing disturbance does not accuse a device. */
+  /** Measures slow plain copies again, so that a short disturbance is not blamed on a device. */
   async #lookAgainAtPlain(): Promise<void> {
     const isUneven = ({ measured }: Subject) =>
       ways.some((way) => (measured.slowShare?.[way] ?? 0) >= leastLostShare);
@@ -177,7 +175,7 @@ export class Experiments {
     if (isSlow) await this.#lookAgain(working.slice(0, 1), 2 * this.#roundMs, look);
   }
 
-  /** Whether a rest makes copies slower. */
+  /** Measures whether a rest makes copies slower. */
   async #measureLatency(subject: Subject): Promise<void> {
     const { facts, measured, bench } = subject;
     const what = `the latency of copies of device ${facts.ordinal}`;
@@ -187,12 +185,12 @@ export class Experiments {
     });
   }
 
-  /** The rate of each direction while the other one copies too: a link carries both at once. */
+  /** Measures each direction during opposite copies: a link carries both at once. */
   async #measureBothWays(subject: Subject): Promise<void> {
     const { facts, measured, bench } = subject;
     const { arenas } = this.#options.prepared.plan;
     const what = `copies both ways at once of device ${facts.ordinal}`;
-    // They need twice the memory, which other kinds also need later.
+    // They need twice the memory, as do other kinds later.
     if (bench === null || arenas.host.registered === undefined || !this.#fits(what, this.#plainMs)) return;
     await this.#attempt(subject, what, async () => {
       const placement = choosePlacement(facts.pciBusId, "local", this.#options.root);
@@ -212,7 +210,7 @@ export class Experiments {
     });
   }
 
-  /** Frees a bench's memory after its use, also if that fails: later experiments need it. */
+  /** Frees a bench's memory after use, even after a failure: later experiments need it. */
   async #useBench<T>(bench: CopyBench, use: () => Promise<T>): Promise<T> {
     try {
       return await use();
@@ -222,7 +220,7 @@ export class Experiments {
     }
   }
 
-  /** Experiments that distinguish causes on one device. */
+  /** Runs experiments that distinguish causes on one device. */
   async #measureOtherMemory(subject: Subject): Promise<void> {
     const { facts, measured, bench } = subject;
     if (bench === null) return;
@@ -243,7 +241,7 @@ export class Experiments {
         await bench.reserve("registered");
       } catch (error) {
         const { code, sticky } = error as NativeError;
-        // If the system had no memory to register, the driver was not asked.
+        // Without system memory to register, the driver was not called.
         if (code === "ABORTED" || code === "OUT_OF_HOST_MEMORY" || sticky) throw error;
         measured.registered = { rates: noRates, refused: (error as Error).message };
         return;
@@ -263,14 +261,14 @@ export class Experiments {
     return comparedWith(subject, this.#options.prepared.backend.facts.emulated, this.together);
   }
 
-  /** Whether the node that the system names may be the wrong one: copies are slow, or it names none. */
+  /** Whether the device's NUMA node may be wrong: copies are slow, or it is unknown. */
   #mayBeFar(subject: Subject): boolean {
     return this.#isSlow(subject) || subject.path.before.numaNode === null;
   }
 
   /**
-   * Copies with each NUMA node, each in its own session so that they are comparable: the default one too, but last, as the
-   * time may be short.
+   * Measures copies with each NUMA node, each in its own session so that they are comparable. The default node comes
+   * last, because time may be short.
    */
   async #measureNodes(subject: Subject): Promise<void> {
     const { root } = this.#options;
@@ -290,7 +288,7 @@ export class Experiments {
         await this.#attempt(subject, what, async () => {
           const bench = await this.#openBench(subject, placementAt(placement, root), { reportsNodes: true });
           const ofNode = await this.#useBench(bench, () => bench.rates("pinned"));
-          // The system then takes another node's.
+          // The system then uses another node's memory.
           if (areElsewhere(bench.pagesOfNode, node)) throw new Error("its memory is full or not allowed");
           rates.set(node, betterRates(rates.get(node) ?? noRates, ofNode));
         });
@@ -328,7 +326,7 @@ export class Experiments {
     return bench;
   }
 
-  /** Whether there is time for it; if not, notes that it was left out. */
+  /** Whether there is time for an experiment; otherwise records that it was skipped. */
   #fits(what: string, aboutMs: number): boolean {
     if (performance.now() + aboutMs < this.#options.endMs) return true;
     this.omitted.push(`${what}: no time was left`);
@@ -336,8 +334,8 @@ export class Experiments {
   }
 
   /**
-   * Runs an experiment on a device, unless that device has failed, or no device can be used any more. If an experiment
-   * fails that the verdict does not need, it counts as left out and not as a failure of the device.
+   * Runs an experiment, unless the device has failed or none can be used. If an experiment fails that the verdict does
+   * not need, it counts as skipped, and the device as working.
    */
   async #attempt(
     subject: Subject,
@@ -364,10 +362,10 @@ export class Experiments {
   }
 }
 
-/** Errors that leave the context usable, or make none, and are the device's own: it fell off the bus, or hangs. */
+/** Errors of a device that has fallen off the bus or hangs, although its context remains usable or none was made. */
 const ownErrors: readonly string[] = ["CUDA_ERROR_UNKNOWN", "CUDA_ERROR_INVALID_DEVICE"];
 
-/** CUDA_ERROR_DEVICE_UNAVAILABLE, which older drivers do not name: exclusive-process mode, or one without contexts. */
+/** CUDA_ERROR_DEVICE_UNAVAILABLE, unnamed in older drivers: exclusive-process mode, or contexts are forbidden. */
 const deviceUnavailable = 46;
 
 function failureKindOf({ code, sticky, cudaResult }: NativeError): FailureKind {

@@ -5,8 +5,8 @@ import type { NativeError } from "../native/contract.js";
 import type { BackendChoice } from "../settings/choices.js";
 import type { Found } from "./diagnosis.js";
 
-/** What keeps CUDA from starting and what mends it, by CUresult (CUDA driver API). */
-const mends: Readonly<Record<number, readonly [summary: string, fix: string]>> = {
+/** Why CUDA does not start and the remedy, by CUresult (CUDA driver API). */
+const remedies: Readonly<Record<number, readonly [summary: string, fix: string]>> = {
   // SYSTEM_NOT_READY
   802: [
     "CUDA does not start: the fabric manager of this NVSwitch machine is not running.",
@@ -35,8 +35,8 @@ const mends: Readonly<Record<number, readonly [summary: string, fix: string]>> =
 };
 
 /**
- * The finding on a driver that is there and does not start, from the error of opening it. Null for any other error: no
- * driver, no GPU in this machine, or what a user or a limit keeps from CUDA.
+ * The finding for a driver that exists but does not start. Null for other errors: no driver, no GPU, or GPUs hidden by
+ * a user or a limit.
  */
 export function startFailure(
   error: unknown,
@@ -50,9 +50,9 @@ export function startFailure(
   if (!code.startsWith("CUDA_ERROR_") || shortageHint(code) !== null) return null;
   const gpus = isWithoutDevice ? nvidiaGpus(root) : [];
   if (isWithoutDevice && (gpus.length === 0 || hidesGpus(environment))) return null;
-  const mend = mends[isWithoutDevice ? 100 : (cudaResult ?? 0)];
-  if (mend === undefined) return null;
-  const [summary, fix] = mend;
+  const remedy = remedies[isWithoutDevice ? 100 : (cudaResult ?? 0)];
+  if (remedy === undefined) return null;
+  const [summary, fix] = remedy;
   return {
     cause: "cuda-fails",
     device: null,
@@ -65,12 +65,12 @@ export function startFailure(
   };
 }
 
-/** Whether the user or a container keeps GPUs of the machine from this process. */
+/** Whether the user or a container hides GPUs from this process. */
 export function hidesGpus({ CUDA_VISIBLE_DEVICES, NVIDIA_VISIBLE_DEVICES }: NodeJS.ProcessEnv): boolean {
   return CUDA_VISIBLE_DEVICES !== undefined || ["void", "none"].includes(NVIDIA_VISIBLE_DEVICES ?? "");
 }
 
-/** Display and 3D controllers by NVIDIA that no other kernel module (vfio-pci) drives, by their names in sysfs. */
+/** NVIDIA's display and 3D controllers, without those of another kernel module (vfio-pci), by sysfs name. */
 export function nvidiaGpus(root = "/"): string[] {
   const folder = "sys/bus/pci/devices";
   return listNames(root, folder).filter((name) => {

@@ -5,16 +5,16 @@ import { copiesPastPcie, speedNow, speedText } from "./causes/path-links.js";
 import { type Diagnosis, type Finding, isFaulty } from "./diagnosis.js";
 import { type DeviceExamination, type Examination, linkDirections } from "./examination.js";
 
-/** Findings after which no figure of the machine can be trusted. */
-const beforeAll: readonly string[] = ["wrong-data", "device-fails", "device-in-use"];
+/** Findings that make all figures of the machine useless. */
+const invalidating: readonly string[] = ["wrong-data", "device-fails", "device-in-use"];
 
-/** The verdict: faults first, then doubts, then a healthy machine; the first that applies decides. */
+/** The verdict; the first that applies decides: faults, then doubts, then a healthy machine. */
 export function verdictOf(
   { emulated, devices }: Examination,
   findings: readonly Finding[],
 ): Pick<Diagnosis, "verdict" | "reason"> {
   const [first] = findings;
-  if (first !== undefined && beforeAll.includes(first.cause)) {
+  if (first !== undefined && invalidating.includes(first.cause)) {
     return { verdict: "inconclusive", reason: first.summary };
   }
   const isAccused = ({ facts }: DeviceExamination) =>
@@ -66,7 +66,7 @@ export function verdictOf(
   };
 }
 
-/** A sentence on the number of risks, after others; empty without any. */
+/** A sentence with the number of risks, to follow others; empty without risks. */
 function worthALook(findings: readonly Finding[]): string {
   const risks = findings.filter(({ weight }) => weight === "risk").length;
   return risks === 0 ? "" : ` ${risks === 1 ? "One thing is" : `${risks} things are`} worth a look.`;
@@ -78,7 +78,7 @@ function notMeasured(devices: readonly DeviceExamination[]): string {
   return `It is not known whether ${names} healthy: there was no time left to measure.`;
 }
 
-/** What a device without a reference reaches, how that stands to its link, and why there is none. */
+/** What a device reaches relative to its link, and why it has no reference. */
 function withoutReference(device: DeviceExamination): string {
   const { facts, measured, limitGBps } = device;
   const rates = linkDirections.map((way) => measured.pinned[way]!);

@@ -14,18 +14,15 @@ export interface Show {
 export interface DocumentKind<Document> {
   schema: ZodType<Document>;
   report(document: Document, show: Show): Report;
-  /** What `compare` makes of two such documents; absent where it compares results alone. */
+  /** Makes the document of `compare` for two such documents; absent if `compare` takes only results. */
   changeOf?(before: Document, after: Document): Document;
   /** The charts of a page; loaded on demand, because the code is large. */
   pictures?(document: Document): Promise<{ charts: readonly Chart[] }>;
   /** The rows of a CSV file; the first has the names of the columns. */
   rows?(document: Document): readonly (readonly CsvValue[])[];
-  /** Formats for other programs, by name. They get a document with printable texts. */
+  /** Formats for other programs, by name. Texts in their documents are made printable first. */
   exports?: Readonly<Record<string, (document: Document, show: Show) => string>>;
-  /**
-   * Like `exports`, with unchanged texts: for JSON, which escapes them, and for formats that make their lines printable
-   * themselves.
-   */
+  /** Like `exports`, with unchanged texts: for JSON, which escapes them, and for formats that escape by themselves. */
   rawExports?: Readonly<Record<string, (document: Document) => string>>;
 }
 
@@ -44,7 +41,7 @@ export function drawDocument<Document>(
   return format === "markdown" ? drawMarkdown(report) : drawTerminal(report, show.screen);
 }
 
-/** The report with every text made printable, so that no output is controlled by a document's content. */
+/** The report with printable texts, so that a document's content cannot control the output. */
 export function printableReport(report: Report): Report {
   const { blocks, brief, ...names } = report;
   return {
@@ -56,7 +53,7 @@ export function printableReport(report: Report): Report {
 
 function printableBlock(block: Block): Block {
   switch (block.type) {
-    // Contains line breaks.
+    // Code keeps its line breaks.
     case "code":
       return { ...block, text: block.text.split("\n").map(printableText).join("\n") };
     case "fold":
@@ -77,14 +74,14 @@ export function csvRows<Row>(columns: readonly CsvColumn<Row>[], rows: readonly 
   return [columns.map(([name]) => name), ...rows.map((row) => columns.map(([, of]) => of(row)))];
 }
 
-/** Lines of fields, quoted as in RFC 4180, but ending in LF as tools on Linux expect. Absent fields are empty. */
+/** CSV lines as in RFC 4180, but ending in LF, as Linux tools expect. Absent fields are empty. */
 function csvLines(lines: readonly (readonly CsvValue[])[]): string {
   return lines.map((line) => `${line.map(quote).join(",")}\n`).join("");
 }
 
 /**
- * A text that a spreadsheet would take for a formula gets an apostrophe in front (OWASP, "CSV Injection"), because
- * names in a result may come from anybody. No name of pinbench's own begins like one.
+ * Quotes a field. Puts an apostrophe before a text that a spreadsheet would take for a formula (OWASP, "CSV
+ * Injection"), because names in a result may come from anybody. pinbench's own names never look like formulas.
  */
 function quote(value: CsvValue): string {
   const text = value === null ? "" : String(value);
@@ -94,7 +91,7 @@ function quote(value: CsvValue): string {
 
 export interface GaugeFamily {
   name: string;
-  /** Without quotes, backslashes and line breaks, which the two formats escape differently. */
+  /** Must not contain quotes, backslashes or line breaks, which the two formats escape differently. */
   help: string;
   /** The end of the name; absent for a plain number. */
   unit?: string;
@@ -102,9 +99,9 @@ export interface GaugeFamily {
 }
 
 /**
- * Gauges in OpenMetrics 1.0. node_exporter's textfile collector can also read it as Prometheus' text format 0.0.4, in
- * which the lines UNIT and EOF are comments. Families without samples are left out, and so are labels that are null:
- * for Prometheus an empty label is a missing one.
+ * Gauges in OpenMetrics 1.0. node_exporter's textfile collector reads the same text as Prometheus format 0.0.4, where
+ * the lines UNIT and EOF are comments. Omits families without samples, and null labels: for Prometheus an empty label
+ * is a missing one.
  */
 export function openMetricsText(families: readonly GaugeFamily[]): string {
   return [...families.flatMap(linesOf), "# EOF"].map((line) => `${line}\n`).join("");

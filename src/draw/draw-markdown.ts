@@ -12,8 +12,8 @@ import {
 import { joinBlocks } from "./terminal/terminal-text.js";
 
 /**
- * A report in GitHub's Markdown, for a pull request or a job's summary. Its heading is the first sentence of the
- * answer, or the report's name; then come findings, figures, conditions, and details.
+ * A report in GitHub's Markdown for a pull request or a job summary. The heading is the answer's first sentence, or
+ * else the report's name. Findings, figures, conditions and details follow.
  */
 export function drawMarkdown({ command, name, blocks }: Report): string {
   const of = (rank: BlockRank) => blocks.filter((block) => rankOf(block) === rank);
@@ -88,7 +88,7 @@ function linesOf(block: Block, level: number): string[][] {
         ],
       ];
     case "code": {
-      // Longer than any in the text, which could otherwise end it.
+      // The fence must be longer than any run of backticks in the text.
       const longest = Math.max(2, ...(block.text.match(/`+/g) ?? []).map(({ length }) => length));
       const fence = "`".repeat(longest + 1);
       return [[`${fence}${block.language}`, ...block.text.trimEnd().split("\n"), fence]];
@@ -133,18 +133,18 @@ function emphasized(escaped: string, tone: Note["tone"]): string {
   return tone === "failure" || tone === "mismatch" ? `**${escaped}**` : escaped;
 }
 
-/** Line starts that would make a heading, a nested list or a rule, or turn the line above into a heading. */
+/** Line starts that Markdown reads as a heading, a list or a rule. */
 const blockStart = /^(#{1,6}(?= |$)|[-+](?= |$)|[-=]+$|\d{1,9}[.)](?= |$))/;
 
-/** The text as Markdown that shows it unchanged, also at the start of a line. */
+/** Escapes a text so that Markdown shows it unchanged, also at the start of a line. */
 export function escapeMarkdown(text: string): string {
   return escapeInline(text.trimStart()).replace(blockStart, (start) => start.replace(/[^\d]/, "\\$&"));
 }
 
 /**
- * The same within a line, such as in a table's cell: backslashes before anything that would be markup, a link (GitHub
- * makes one of any address), an entity or a formula, and no line breaks, which would end a table's row. An empty
- * comment keeps GitHub from notifying a user or a team of that name, and from linking an issue of that number.
+ * Escapes a text within a line, such as a table cell. Backslashes go before markup, links (GitHub links any address),
+ * entities and formulas. Line breaks become blanks, because they would end a table row. An empty comment stops GitHub
+ * from notifying a user or team of that name, and from linking an issue.
  */
 function escapeInline(text: string): string {
   const line = text.includes("\n") ? text.split(/\s+/).join(" ") : text;

@@ -1,12 +1,12 @@
 export function jsonReport(value: unknown): string {
-  return `${serialize(value, "").replace(obeyed, escapeOf)}\n`;
+  return `${serialize(value, "").replace(controlCharacters, escapeOf)}\n`;
 }
 
 /**
- * Characters that JSON.stringify() does not escape, but that control a terminal or the direction of text. Escaped, they
- * are the same text for every JSON reader; outside of texts JSON has none of them.
+ * Characters that JSON.stringify() leaves unescaped although they control a terminal or the text direction. Escaped,
+ * they mean the same to JSON readers; outside strings JSON has none.
  */
-const obeyed = /[\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/gu;
+const controlCharacters = /[\u007f-\u009f\u2028\u2029\p{Bidi_Control}]/gu;
 
 function escapeOf(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -1,8 +1,6 @@
-/*
- * Numbers for people. No rounding flatters: rates and shares are rounded down, times and intervals up.
- */
+/* Formats numbers for people. Rounding never flatters: rates and shares go down, times and intervals up. */
 
-/** A relative tolerance above the error of binary fractions: 55.3 x 10 must not become 552. */
+/** Tolerance for errors of binary fractions: 55.3 x 10 must not become 552. */
 const binaryFractionSlack = 1e-12;
 
 /** The value rounded down to this number of decimals: 55.37 to one is "55.3". */
@@ -21,7 +19,7 @@ export function formatGBps(rateGBps: number): string {
   return roundDown(rateGBps, decimalsOf(rateGBps));
 }
 
-/** The unit for bandwidths up to this one, and its factor on GB/s: a slow data loader's 0.0003 GB/s are 0.3 MB/s. */
+/** The unit for bandwidths up to this one, and its factor on GB/s: 0.0003 GB/s of a slow data loader are 0.3 MB/s. */
 export function bandwidthUnit(largestGBps: number): { unit: string; perGB: number } {
   if (largestGBps >= 0.1 || largestGBps <= 0) return { unit: "GB/s", perGB: 1 };
   return largestGBps >= 1e-4 ? { unit: "MB/s", perGB: 1e3 } : { unit: "kB/s", perGB: 1e6 };
@@ -48,15 +46,15 @@ export function formatMilliseconds(timeNs: number): string {
   return roundUp(timeNs / 1e6, decimalsOf(timeNs / 1e6));
 }
 
-/** A share in per cent to one decimal, rounded down: 0.9996 is "99.9 %"; with more digits if that would be 0. */
+/** A share in per cent with one decimal, rounded down: 0.9996 is "99.9 %". More digits if it would become 0. */
 export function formatShare(share: number): string {
   const percent = share * 100;
   return `${roundDown(percent, percent > 0 && percent < 0.1 ? decimalsOf(percent) : 1)} %`;
 }
 
 /**
- * A share in running text, without decimals from 10 % on: 0.912 is "91 %", and 0 is "0 %", as decimals would suggest a
- * little. `round` is roundUp for the upper end of a range.
+ * A share for running text, without decimals from 10 % on: 0.912 is "91 %". 0 is "0 %", because decimals would suggest
+ * a small amount. For a range's upper end, `round` is roundUp.
  */
 export function formatWholeShare(share: number, round = roundDown): string {
   const percent = share * 100;
@@ -66,8 +64,8 @@ export function formatWholeShare(share: number, round = roundDown): string {
 }
 
 /**
- * A ratio, rounded down, with more decimals near 1: "3.0×", "1.04×", "12×". `round` is roundUp for the upper end of a
- * range.
+ * A ratio, rounded down, with more decimals near 1: "3.0×", "1.04×", "12×". For a range's upper end, `round` is
+ * roundUp.
  */
 export function formatRatio(ratio: number, round = roundDown): string {
   const decimals =
@@ -75,25 +73,22 @@ export function formatRatio(ratio: number, round = roundDown): string {
   return `${round(ratio, decimals)}×`;
 }
 
-/**
- * The widest interval that is shown, as half its width over the figure. A wider one says no more than the order of
- * magnitude.
- */
+/** Widest interval that is shown, as half its width over the figure. A wider one gives only the order of magnitude. */
 const widestHalfWidth = 1;
 
 export const unknownInterval = "±?";
 
-/** Whether an interval is useful; takes its relative half-width, null without one. */
-function saysAnything(relativeHalfWidth: number | null): relativeHalfWidth is number {
+/** Whether an interval is narrow enough to be useful; its relative half-width is null if there is none. */
+function isUseful(relativeHalfWidth: number | null): relativeHalfWidth is number {
   return relativeHalfWidth !== null && relativeHalfWidth <= widestHalfWidth;
 }
 
 /**
- * A relative half-width (half the interval's width over the median), rounded up: 0.0204 is "±2.1 %"; "±?" without one,
- * or if it is too wide.
+ * A relative half-width (half the interval over the median), rounded up: 0.0204 is "±2.1 %". "±?" for a missing or
+ * useless interval.
  */
 export function formatHalfWidth(relativeHalfWidth: number | null): string {
-  if (!saysAnything(relativeHalfWidth)) return unknownInterval;
+  if (!isUseful(relativeHalfWidth)) return unknownInterval;
   const percent = relativeHalfWidth * 100;
   return `±${roundUp(percent, percent < 10 ? 1 : 0)} %`;
 }

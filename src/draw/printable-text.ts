@@ -1,14 +1,13 @@
 /**
- * Names of files, hosts, devices and loaders, and other programs' output, may contain characters that control a
- * terminal or the direction of text: control characters (Unicode's Cc), line and paragraph breaks, and marks and
- * overrides of bidirectional text (Unicode's Bidi_Control, UAX #9). Texts for people show them as escapes; JSON keeps
- * them.
+ * Characters that control a terminal or the text direction: control characters (Unicode Cc), line and paragraph
+ * separators, and bidirectional controls (Bidi_Control, UAX #9). Names of files, hosts, devices and loaders, and other
+ * programs' output, may contain them. Texts for people show them as escapes; JSON keeps them.
  */
 const unprintable = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu;
 
 const shortEscapes: Readonly<Record<string, string>> = { "\n": "\\n", "\r": "\\r", "\t": "\\t" };
 
-/** The text as one line without any control character: `\x1b`, `\u202e`, `\n` stand for them. */
+/** The text on one line, with control characters as escapes: `\x1b`, `\u202e`, `\n`. */
 export function printableText(text: string): string {
   return text.replace(unprintable, (character) => shortEscapes[character] ?? escapeOf(character));
 }
@@ -20,7 +19,7 @@ function escapeOf(character: string): string {
   return code.length <= 4 ? `\\u${code.padStart(4, "0")}` : `\\u{${code}}`;
 }
 
-/** ASCII spellings of the signs in pinbench's own texts; blocks of a curve keep their order. */
+/** ASCII spellings of pinbench's own signs. The blocks of a curve keep their order. */
 const spelled: Readonly<Record<string, string>> = {
   "±": "+-",
   µ: "u",
@@ -58,8 +57,8 @@ export function asciiText(text: string): string {
 }
 
 /**
- * A document with every text, keys too, made printable for people. Parts without changes, such as columns of samples,
- * are not copied.
+ * A copy of a document with printable texts and keys, for people. Unchanged parts, such as columns of samples, are
+ * shared.
  */
 export function printableDocument<Document>(document: Document): Document {
   return printableValue(document) as Document;

@@ -2,8 +2,8 @@ import { groupBy } from "../stats/group-by.js";
 import { withoutFullStop } from "./words.js";
 
 /*
- * A report: the content of a document before drawing. A terminal, Markdown and a page draw the same report, independent
- * of the document.
+ * A report is a document's content before drawing. Terminal, Markdown and pages draw the same report, whatever the
+ * document.
  */
 
 export interface Report {
@@ -11,32 +11,32 @@ export interface Report {
   command: string;
   /** The version of pinbench that made it. */
   version: string;
-  /** Its subject and time, which name it among others on a page: "NVIDIA H200, 2026-11-21 10:22 UTC". */
+  /** Subject and time, to identify it on a page with several: "NVIDIA H200, 2026-11-21 10:22 UTC". */
   name: string;
   blocks: readonly Block[];
-  /** The view of a terminal without --all, at most 25 rows in 80 columns; absent if the whole view is that short. */
+  /** The terminal's view without --all: at most 25 rows in 80 columns. Absent if the whole view is that short. */
   brief?: { blocks: readonly Block[]; leavesOut: string };
-  /** Whether its tables have words that `pinbench help terms` explains. */
+  /** Whether its tables use words that `pinbench help terms` explains. */
   hasTerms: boolean;
 }
 
 /**
- * A part of a report. The types of texts: an `alert` comes before any figure, an `answer` is the document's conclusion,
- * a `finding` is a further conclusion, and a `note` helps to read tables.
+ * A part of a report. Texts: an `alert` comes before all figures, an `answer` is the document's conclusion, a `finding`
+ * a further conclusion, a `note` explains tables.
  */
 export type Block =
   | ({ type: "alert" | "finding" | "note" } & Note)
-  /** `headline`: the figures of the sentence, which a page shows large above it. */
+  /** `headline`: the sentence's figures, which a page shows large above it. */
   | ({ type: "answer"; headline?: readonly Fact[] } & Note)
-  /** `isEnvironment`: the conditions of the figures, which Markdown and pages show last. */
+  /** `isEnvironment`: the conditions of measuring, which Markdown and pages show last. */
   | { type: "facts"; facts: readonly Fact[]; isEnvironment: boolean }
-  /** `whole`: the table of which a brief view has the first rows and the main columns. */
+  /** `whole`: the full table, if `grid` is its brief version. */
   | { type: "table"; grid: Grid; whole?: Grid }
   | { type: "entry"; text: string; facts: readonly Fact[] }
   | { type: "code"; language: string; text: string }
-  /** Details that are folded in Markdown and on pages. */
+  /** Details that Markdown and pages fold. */
   | { type: "fold"; title: string; blocks: readonly Block[] }
-  /** `isTight`: a terminal has no empty lines in it. */
+  /** `isTight`: drawn without empty lines in a terminal. */
   | { type: "section"; title: string; blocks: readonly Block[]; isTight: boolean };
 
 export function texts(type: "alert" | "answer" | "finding" | "note", notes: readonly Note[]): Block[] {
@@ -57,7 +57,7 @@ export function tables(grids: readonly Grid[]): Table[] {
   return grids.map((grid) => ({ type: "table", grid }));
 }
 
-/** Tables for a brief view: their first rows without details. */
+/** Brief versions of tables: their first rows, without details. */
 export function shortened(whole: readonly Table[], mostRows: number): Table[] {
   return whole.map((table) => {
     const { columns, rows } = table.grid;
@@ -84,10 +84,10 @@ export function headingText(title: string): string {
   return title.replace(/:$/, "");
 }
 
-/** The meaning of a text for the reader: a colour in the terminal; Markdown prints the two worst in bold. */
+/** What a text means to the reader: a colour in a terminal. Markdown sets the two worst in bold. */
 export type Tone = "plain" | "muted" | "warning" | "failure" | "mismatch";
 
-/** One cell of a grid: a number, aligned by its decimal point, or a word; and a note next to it. */
+/** A table cell: a word, or a number aligned at its decimal point, and a note beside it. */
 export interface Figure {
   text: string;
   /** The text after the number, such as "±2.1 %" or "*". */
@@ -96,7 +96,7 @@ export interface Figure {
 }
 
 export interface Column {
-  /** One entry per line of the head; if the first line is empty, it continues that of the column before. */
+  /** One entry per line of the head. If the first is empty, the previous column's first line spans this one. */
   head: readonly string[];
   align: "left" | "right";
   isDetail?: true;
@@ -109,13 +109,13 @@ export interface Grid {
   columns: readonly Column[];
   rows: readonly (readonly Figure[])[];
   /**
-   * Number of leading columns that name a row (1): all but the last of these are left blank if they repeat the row
-   * above and the rows are sorted by them.
+   * Number of leading columns that name a row (1). All but the last are left blank if they repeat the row above, for
+   * rows sorted by them.
    */
   labels?: number;
-  /** The rows are sorted differently, so nothing is left blank. */
+  /** The rows are sorted in another way, so nothing is left blank. */
   keepsRepeats?: true;
-  /** A sentence right below. */
+  /** A sentence below the table. */
   footnote?: string;
 }
 
@@ -145,7 +145,7 @@ export function numberColumn(...head: string[]): Column {
   return { head, align: "right" };
 }
 
-/** One note per reason among the cells: "label: reason (whom)", where `whom` names the cells. */
+/** A note per reason among the cells: "label: reason (whom)", where `whom` lists the cells. */
 export function reasonNotes<Cell>(
   cells: readonly Cell[],
   reasonsOf: (cell: Cell) => readonly string[],
@@ -175,10 +175,7 @@ export function headTexts(columns: readonly Column[]): string[] {
   });
 }
 
-/**
- * The rows without repeated labels: each label before the last is left blank if it and those before it equal the row
- * above.
- */
+/** The rows without repeated labels. A label before the last is blank if it and all before it equal the row above. */
 export function rowsWithoutRepeats({ rows, labels = 1, keepsRepeats }: Grid): Figure[][] {
   return rows.map((row, index) => {
     const above = rows[index - 1];

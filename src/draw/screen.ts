@@ -1,21 +1,21 @@
 import { Chalk, type ChalkInstance } from "chalk";
 
 /**
- * The medium of a text for people, and the wanted content. The command decides it once and passes it on: nothing
- * else asks the process for the terminal's width.
+ * The medium of a text for people, and what to show. The command determines it once: nothing else asks for the
+ * terminal's width.
  */
 export interface Screen {
-  /** Largest width of a line, except for a single word. */
+  /** Largest line width; a single long word may exceed it. */
   columns: number;
   /** Draws colours; with level 0 it draws none. */
   chalk: ChalkInstance;
-  /** Shows only ASCII: signs are spelled out, other characters escaped. */
+  /** Limits output to ASCII: spells signs out, escapes other characters. */
   isAscii: boolean;
-  /** Shows the whole view: all rows, details, notes and what is folded elsewhere. */
+  /** Shows all rows, details, notes and folded parts. */
   showsAll: boolean;
 }
 
-/** Width of a file, and of a pipe, whose width is unknown. */
+/** Width of files, and of pipes, which report none. */
 export const usualColumns = 100;
 
 /** Wider running text is hard to read. */

@@ -1,8 +1,6 @@
-/*
- * Words around figures, the same in every output.
- */
+/* Words around figures, the same in every output. */
 
-/** A number and its noun: "1 cell", "2 cells"; `nouns` is for irregular plurals. */
+/** A number with its noun: "1 cell", "2 cells". `nouns` is an irregular plural. */
 export function counted(count: number, noun: string, nouns = `${noun}s`): string {
   return `${count} ${count === 1 ? noun : nouns}`;
 }
@@ -25,12 +23,12 @@ export function timeText(startedAt: string): string {
 }
 
 /**
- * A blank at which a line may end: a number and its unit stay together, its interval and a size's workers too ("64 MiB x4"),
- * and no sign stands at the end of a line.
+ * A blank where a line may break. A number stays with its unit and interval, a size with its workers ("64 MiB x4"), and
+ * no line ends in a sign.
  */
 const breakable = /(?<=,) |(?<![±=]) (?!±|(?:%|GB\/s|[µunm]?s|batches\/s|[KMGT]?i?B|x\d+)(?!\w))/;
 
-/** The words of a text, a number with its unit being one. */
+/** Splits a text into words; a number with its unit is one word. */
 export function splitWords(text: string): string[] {
   return text.split(breakable);
 }

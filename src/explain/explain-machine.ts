@@ -19,20 +19,17 @@ import type { ExplainedAnswer, Explanation } from "./explanation.js";
 import type { Answer, Question, RunRequest, Tools } from "./question.js";
 import { Torch } from "./torch.js";
 
-/** An opened driver, and the chosen devices. */
 type Opened = Pick<PreparedRun, "backend" | "devices">;
 
-/** What all questions share. */
 export interface Experiments {
   prepared: Opened;
   sharing: DeviceSharing | null;
   torch: Torch;
-  /** Settings chosen by the caller. */
   settings: Pick<CommandSettings<"explain">, "backend" | "python">;
   onActivity: (text: string) => void;
 }
 
-/** Opens a driver, and chooses the devices. Rejects with a PinbenchError if the driver or a device is missing. */
+/** Opens a driver and chooses devices. Rejects with a PinbenchError if the driver or a device is missing. */
 export async function openDevices({
   backend: choice,
   devices,
@@ -44,7 +41,7 @@ export async function openDevices({
   return { backend, passedOver: loaded.passedOver, devices: selectDevices(backend.facts, devices) };
 }
 
-/** The tools of one question, which stop with `signal`. */
+/** The tools for one question; `signal` stops them. */
 export function toolsOn(experiments: Experiments, signal: AbortSignal): Tools {
   const { prepared, sharing, torch, onActivity } = experiments;
   return {
@@ -70,7 +67,7 @@ export function toolsOn(experiments: Experiments, signal: AbortSignal): Tools {
   };
 }
 
-/** Measures on the first of the chosen devices, unless the request names its own. */
+/** Settings of a run: on the first chosen device, unless the request names others. */
 function settingsOf({ settings, prepared: { devices } }: Experiments, request: RunRequest): RunSettings {
   const { backend } = settings;
   return fillRunSettings({
@@ -79,7 +76,7 @@ function settingsOf({ settings, prepared: { devices } }: Experiments, request: R
   });
 }
 
-/** Returns the document if it is complete, without failures and wrong data; otherwise throws a PinbenchError. */
+/** Returns the document; throws a PinbenchError if it is incomplete, or has failures or wrong data. */
 export function wholeResult(document: ResultDocument): ResultDocument {
   const { status, error } = document.run;
   if (status === "aborted") throw new PinbenchError("measurement", "the measurement was cut short.");
@@ -93,16 +90,15 @@ export function wholeResult(document: ResultDocument): ResultDocument {
   return document;
 }
 
-/** Which questions to answer, on which devices; the start time and the listener. */
 interface ExplainRequest extends Omit<MeasuringTurn<Opened>, "countedFromMs">, Pick<Experiments, "settings"> {
   questions: readonly Question[];
-  /** After this time an experiment is stopped, and the claim is inconclusive. */
+  /** Time limit of a question in milliseconds; after it, the claim is inconclusive. */
   mostMs?: number;
 }
 
 /**
- * Answers questions one after the other. A question that fails, or exceeds its time, is inconclusive, and the others go
- * on. If `signal` is aborted, the document has the answers so far.
+ * Answers questions one after the other. A question that fails or takes too long is inconclusive, and the next one
+ * follows. If `signal` is aborted, the document has the answers so far.
  */
 export async function explainMachine(request: ExplainRequest): Promise<Explanation> {
   const { questions, prepared, signal, startedAt, startedMs, mostMs = 30_000 } = request;
@@ -132,10 +128,10 @@ export async function explainMachine(request: ExplainRequest): Promise<Explanati
   };
 }
 
-/** Time for a stopped experiment to end; after that, a driver call that does not return is abandoned. */
+/** Time for a stopped experiment to end, before a hanging driver call is abandoned. */
 const patienceMs = 700;
 
-/** Null if the whole command was interrupted meanwhile. */
+/** The answer to a question; null if the whole command was interrupted. */
 async function answerInTime(
   question: Question,
   experiments: Experiments,
@@ -175,7 +171,7 @@ async function answerInTime(
 function sentenceOf(error: unknown): string {
   const hint = error instanceof PinbenchError ? error.hint : null;
   const message = error instanceof Error ? error.message : String(error);
-  // Names of driver functions keep their spelling.
+  // Driver functions such as cuInit keep their spelling.
   const begun = message.replace(/^[a-z](?=[a-z]*\b)/, (letter) => letter.toUpperCase());
   const sentence = /[.!?]$/.test(begun) ? begun : `${begun}.`;
   return hint === null ? sentence : `${sentence} ${hint}`;

@@ -61,7 +61,7 @@ function explanationReport(explanation: Explanation): Report {
   const { answers, tool, devices, createdAt } = explanation;
   const names = [...new Set(devices.map(({ name }) => name))];
   const isOne = answers.length < 2;
-  // A page shows a block of both views once.
+  // A page shows blocks that are in both views only once.
   const verdicts = isOne ? [] : [...texts("answer", summary(answers)), ...tables([overview(answers)])];
   const beginning = [...texts("alert", alertsOf(explanation)), ...verdicts];
   return {
@@ -81,7 +81,6 @@ function explanationReport(explanation: Explanation): Report {
   };
 }
 
-/** The claim, the verdict and its figures. */
 function answerBlocks(answer: ExplainedAnswer): Block[] {
   const { verdict, summary, claim, figures } = answer;
   return [
@@ -91,7 +90,7 @@ function answerBlocks(answer: ExplainedAnswer): Block[] {
   ];
 }
 
-/** The number of each verdict, and what the questions lack that were not run. */
+/** The number of each verdict, and what is missing for the questions that were not run. */
 function summary(answers: readonly ExplainedAnswer[]): Note[] {
   const counts = [...groupBy(answers, ({ verdict }) => verdict)].map(
     ([verdict, { length }]) => `${length} ${wordsOf(verdict)}`,

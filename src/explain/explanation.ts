@@ -24,36 +24,32 @@ const figureSchema = z.object({
 const answerSchema = z.object({
   question: z.enum(questionNames),
   title: z.string(),
-  /** The claim of articles. */
+  /** The claim, as articles make it. */
   claim: z.string(),
   /**
-   * The claim holds on this machine, or it does not, or the figures do not decide, because an interval includes a bound,
-   * or something could not be measured; "not run" if something that it needs is missing, such as torch.
+   * "true" or "not here": the claim holds on this machine, or not. "inconclusive": an interval includes a bound, or a
+   * measurement failed. "not run": something is missing, such as torch.
    */
   verdict: z.enum(["true", "not here", "inconclusive", "not run"]),
-  /** What decided it, in one line: the figures in words, or why there are none. */
+  /** The reason for the verdict in one line: the figures in words, or why there are none. */
   summary: z.string(),
   figures: z.array(figureSchema),
-  /** Why nothing, or not everything, was measured; null without a failure. Missing hardware is no failure. */
+  /** Why the measurement is missing or incomplete; null if it is complete. Missing hardware is not a failure. */
   failure: z.string().nullable(),
   /** Whether it failed because data came back wrong. */
   hasWrongData: z.boolean(),
   wallNs: nanoseconds,
 });
 
-/** The zod schema of the whole document. */
 export const explanationSchema = z.object({
   ...headSchema("explanation"),
   devices: z.array(z.object({ ordinal: count, name: z.string() })),
-  /** All requested questions; those without an answer were not reached before an interruption. */
+  /** All requested questions, also those not reached before an interruption. */
   asked: z.array(z.enum(questionNames)),
-  /** In the order of the questions. */
   answers: z.array(answerSchema),
 });
 
-/** The document of `explain`. */
 export type Explanation = z.infer<typeof explanationSchema>;
-/** The answer to one question. */
 export type ExplainedAnswer = z.infer<typeof answerSchema>;
 export type MeasuredFigure = z.infer<typeof figureSchema>;
 

@@ -9,52 +9,49 @@ import type { MeasuredFigure } from "./explanation.js";
 import { type CellFields, cellOf, type Known, medianFigure } from "./run-figures.js";
 import type { Torch } from "./torch.js";
 
-/** What an experiment measures: the settings of `pinbench run`, without the backend, which all questions share. */
+/** Settings of `pinbench run` for an experiment. All questions share the backend. */
 export type RunRequest = Omit<Requested<typeof runSettings>, "backend">;
 
-/** Tools for measuring. All calls end early if `signal` is aborted. */
+/** Tools for measuring; all calls end early if `signal` is aborted. */
 export interface Tools {
-  /** Ends the experiment, after an interruption or at the end of the question's time. */
+  /** Ends the experiment after an interruption or the question's time limit. */
   signal: AbortSignal;
   backend: Backend;
-  /** The chosen devices; experiments on one device take the first. */
+  /** Chosen devices; experiments on one device use the first. */
   devices: DeviceFacts[];
-  /** The user's torch, which starts on first use. */
+  /** The user's torch, started on first use. */
   torch: Torch;
-  /** Describes the current activity. */
   onActivity: (text: string) => void;
   /**
-   * Measures like `pinbench run`, in this process, by default on the first device. Rejects with a PinbenchError if it
-   * cannot be planned, the run fails or is cut short, or data came back wrong.
+   * Measures like `pinbench run` in this process, by default on the first device. Rejects with a PinbenchError if
+   * planning or the run fails, or data came back wrong.
    */
   run(request: RunRequest): Promise<ResultDocument>;
-  /** The same in a process of its own, with a new context. */
+  /** The same in a new process with its own context. */
   runInFreshProcess(request: RunRequest): Promise<ResultDocument>;
 }
 
-/** Whether the claim holds, the figures behind that, and these in one line. */
+/** Whether the claim holds, with the figures and a line that sums them up. */
 export interface Answer {
   holds: Known;
   summary: string;
   figures: MeasuredFigure[];
 }
 
-/** One of the experiments that articles make, or should make. */
 export interface Question {
   name: QuestionName;
-  /** The question in one line, for a list. */
   title: string;
-  /** The claim of articles. */
+  /** The claim, as articles make it. */
   claim: string;
-  /** What it needs: a device, several, or the user's Python with torch. */
+  /** What it needs: one device, several, or the user's Python with torch. */
   needs: "device" | "devices" | "torch";
-  /** Rejects with any failure; with a PinbenchError "unavailable" if the machine lacks something. */
+  /** Rejects if it fails; with a PinbenchError "unavailable" if the machine lacks something. */
   answer(tools: Tools): Promise<Answer>;
 }
 
 type QuestionFacts = Omit<Question, "answer" | "needs">;
 
-/** A question that the cells of one run answer. */
+/** A question answered by the cells of one run. */
 export function cellQuestion({
   request,
   conclude,
@@ -74,8 +71,8 @@ export function cellQuestion({
 }
 
 /**
- * A question that a program of the user's torch answers: program/pinbench_explain/NAME.py. `times` names what it times;
- * `conclude` gets the medians, the times of the rounds, and what else the program found.
+ * A question answered by a torch program, program/pinbench_explain/NAME.py. `times`: names of what it times. `conclude`
+ * gets the medians, the times of the rounds, and other facts.
  */
 export function torchQuestion<Timed extends string>({
   times,

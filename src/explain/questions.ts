@@ -35,7 +35,7 @@ export const questions: readonly Question[] = [
   mappedWeights,
 ];
 
-/** The questions of these names in the report's order, or all. Throws a usage error for an unknown name. */
+/** The named questions, or all, in the report's order. Throws a usage error for an unknown name. */
 export function questionsNamed(names: readonly string[] | "all"): readonly Question[] {
   if (names === "all") return questions;
   const known: readonly string[] = questions.map(({ name }) => name);

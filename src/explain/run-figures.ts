@@ -7,19 +7,19 @@ import { median, medianInterval } from "../stats/order-statistics.js";
 import type { MeasuredFigure } from "./explanation.js";
 
 /*
- * Figures from measurements, and what their intervals decide. All figures of a question come from one process, which
- * measured them in turns: their intervals are those of the medians.
+ * Figures and what their intervals decide. All figures of a question come from one process, measured in turns;
+ * intervals are those of the medians.
  */
 
 type Unit = MeasuredFigure["unit"];
 type Interval = MeasuredFigure["interval"];
 
-/** The fields by which a run's cell is found. */
+/** Fields that identify a run's cell. */
 export type CellFields = Partial<
   Pick<CellResult, "device" | "memory" | "sizeBytes" | "chunks" | "together"> & { direction: "h2d" }
 >;
 
-/** The cell of a run with these fields, plain otherwise. Throws a RangeError if it was not measured. */
+/** The cell of a run with these fields, and defaults for the others. Throws a RangeError if it was not measured. */
 export function cellOf(document: ResultDocument, fields: CellFields): CellResult {
   const { chunks, together, ...plain } = { direction: "h2d", ...fields };
   const found = document.cells.find(
@@ -34,16 +34,15 @@ export function cellOf(document: ResultDocument, fields: CellFields): CellResult
   );
 }
 
-/** The rate of a cell's copies. */
 export function rateFigure(name: string, { stats: [stats] }: CellResult): MeasuredFigure {
   const { median: value, low, high } = stats!.bandwidthGBps;
   return { name, value, unit: "GB/s", interval: intervalOf(low, high), samples: stats!.samples };
 }
 
-/** The time of one of a cell's copies, in nanoseconds: from its rate, or in latency cells from single copies. */
+/** Time of one copy in ns: from the rate, or in latency cells from single copies. */
 export function timeFigure(name: string, { stats: [stats], sizeBytes }: CellResult): MeasuredFigure {
   const { samples, latencyUs, bandwidthGBps: rate } = stats!;
-  // The faster, the shorter.
+  // Ends swap, because a higher rate is a shorter time.
   const [us, toNs] =
     latencyUs === null
       ? [{ median: rate.median, low: rate.high, high: rate.low }, (GBps: number) => sizeBytes / GBps]
@@ -52,7 +51,7 @@ export function timeFigure(name: string, { stats: [stats], sizeBytes }: CellResu
   return { name, value: toNs(us.median), unit: "ns", interval, samples };
 }
 
-/** The time that 99 of 100 copies of a latency cell do not exceed, in nanoseconds. */
+/** 99th percentile of a latency cell's copies in ns. */
 export function p99Figure(name: string, { stats: [stats] }: CellResult): MeasuredFigure {
   const { samples, latencyUs } = stats!;
   return { name, value: latencyUs!.p99 * 1e3, unit: "ns", interval: null, samples };
@@ -79,8 +78,8 @@ export function ratioFigure(
 }
 
 /**
- * The difference of two figures. Its interval is that of independent ones (G. Y. Zou and A. Donner, 2008, as in
- * figure-interval.ts): too wide if they vary together, and never too narrow.
+ * The difference of two figures. Its interval assumes that they are independent (G. Y. Zou and A. Donner, 2008, as in
+ * figure-interval.ts), so it is too wide if they vary together, but never too narrow.
  */
 export function differenceFigure(name: string, one: MeasuredFigure, other: MeasuredFigure): MeasuredFigure {
   const value = one.value - other.value;
@@ -105,7 +104,7 @@ function intervalOf(low: number | null, high: number | null): Interval {
   return low === null || high === null ? null : { low, high };
 }
 
-/** Whether a statement holds; null if that is unknown. */
+/** Whether a statement holds; null if unknown. */
 export type Known = boolean | null;
 
 /** Whether a figure is at least the bound; null without an interval, or if that includes the bound. */
@@ -114,13 +113,12 @@ export function isAtLeast({ interval }: Pick<MeasuredFigure, "interval">, bound:
   return interval.low >= bound ? true : interval.high < bound ? false : null;
 }
 
-/** Whether all statements hold: false as soon as one does not. */
+/** Whether all statements hold: false if one does not, otherwise null if one is unknown. */
 export function allOf(...statements: readonly Known[]): Known {
   if (statements.includes(false)) return false;
   return statements.includes(null) ? null : true;
 }
 
-/** The opposite; unknown if the statement is. */
 export function not(statement: Known): Known {
   return statement === null ? null : !statement;
 }
@@ -137,7 +135,7 @@ export function figureText({ value, unit }: Pick<MeasuredFigure, "value" | "unit
   return writers[unit](value);
 }
 
-/** The ends of a figure's interval: "54.9 to 55.6 GB/s", "980 µs to 1.02 ms"; "-" without one. */
+/** A figure's interval: "54.9 to 55.6 GB/s", "980 µs to 1.02 ms"; "-" without one. */
 export function intervalText({ interval, unit }: Pick<MeasuredFigure, "interval" | "unit">): string {
   if (interval === null) return "-";
   const [low, high] = [writers[unit](interval.low), writers[unit](interval.high)];

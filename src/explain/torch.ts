@@ -6,7 +6,7 @@ import { type Exit, PythonProcess, type SpokenProgram } from "../host/python/pyt
 import { cannotBeStarted, pythonHint, readLine } from "../host/python/python-programs.js";
 import type { QuestionName } from "../settings/choices.js";
 
-/** Asks for the experiment of a question, on the device of this number in torch. */
+/** Requests a question's experiment on a device, numbered as in torch. */
 interface Command {
   type: "measure";
   question: QuestionName;
@@ -24,7 +24,7 @@ const measuredSchema = z.object({
 
 const messageSchema = z.union([
   measuredSchema,
-  /** Why there are no times; "unavailable" if the machine lacks something. */
+  /** Why it failed; "unavailable" if the machine lacks something. */
   z.object({
     type: z.literal("failed"),
     kind: z.enum(["unavailable", "measurement"]),
@@ -35,31 +35,31 @@ const messageSchema = z.union([
 
 type Message = z.infer<typeof messageSchema>;
 
-/** The Python program; its path is the same in src/ and in dist/. */
+/** The Python program; the same path in src/ and dist/. */
 const program: SpokenProgram<Message> = {
   path: fileURLToPath(new URL("program/main.py", import.meta.url)),
   read: (line) => readLine(line, messageSchema),
 };
 
 /**
- * The user's torch, in one process for all questions, because importing it takes seconds: started on first use, and
- * again if it was cut short.
+ * The user's torch, in one process for all questions, because importing it takes seconds. Starts on first use, and
+ * again after a question was cut short.
  */
 export class Torch {
-  /** The Python: a path, or a name in PATH. */
+  /** Path of the Python, or its name in PATH. */
   readonly python: string;
   readonly #device: number;
   #process: PythonProcess<Message, Command> | null = null;
 
-  /** `device`: its number in torch, which is the driver's. */
+  /** `device`: its number in torch, equal to the driver's. */
   constructor(python: string, device: number) {
     this.python = python;
     this.#device = device;
   }
 
   /**
-   * Runs program/QUESTION.py. Rejects with a PinbenchError, "unavailable" if there is no suitable torch or GPU, and with
-   * the signal's reason; after either end of the process or the signal, nothing of it is left.
+   * Runs program/QUESTION.py. Rejects with a PinbenchError ("unavailable" without a suitable torch or GPU) or the
+   * signal's reason. Kills the process if it is interrupted.
    */
   async measure(question: QuestionName, signal: AbortSignal): Promise<z.infer<typeof measuredSchema>> {
     signal.throwIfAborted();

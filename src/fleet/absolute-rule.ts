@@ -3,13 +3,11 @@ import { isReferenceCell } from "../results/reference-cell.js";
 import { cellOfKey, kindOf, type NodeGroup } from "./node-figures.js";
 import { type GpuScore, type SlowOne, scoreIn, slowOnes } from "./relative-rule.js";
 
-/*
- * Rule 1: a GPU below the reference of its kind by more than the tolerance is slow, whatever the others are.
- */
+/* Rule 1: a GPU is slow if it is below its model's reference by more than the tolerance. */
 
 export type ReferenceOf = typeof expectationOf;
 
-/** The rates of healthy GPUs of a group, by model; only of recorded kinds. */
+/** Rates of healthy GPUs by model, for models with a reference. */
 export type HealthyRates = ReadonlyMap<string, Expectation>;
 
 export function healthyRates({ nodes, facts }: NodeGroup, referenceOf: ReferenceOf | null): HealthyRates {
@@ -20,7 +18,7 @@ export function healthyRates({ nodes, facts }: NodeGroup, referenceOf: Reference
     const widths = devices.flatMap((device) => (device.name === name ? (device.link?.width ?? []) : []));
     const expectation = referenceOf?.(
       { name, emulated: facts.backend === "emulated" },
-      // An import records no link.
+      // Imported results have no link.
       best != null
         ? linkOfSlot(name, best, { width: Math.max(...widths) })
         : (recordedLink(name) ?? { generation: null, width: null }),
@@ -30,7 +28,7 @@ export function healthyRates({ nodes, facts }: NodeGroup, referenceOf: Reference
   return rates;
 }
 
-/** The rate of a healthy GPU in GB/s: in large plain pinned copies, warm ones included; null for other figures. */
+/** Rate of a healthy GPU in GB/s, for large plain pinned copies, also warm ones; null for other figures. */
 export function healthyRate(rates: HealthyRates, name: string, key: string): number | null {
   const cell = cellOfKey(key);
   const expectation = rates.get(name);
@@ -38,7 +36,7 @@ export function healthyRate(rates: HealthyRates, name: string, key: string): num
   return isReferenceCell({ ...cell, cache: "cold" }) ? expectation[cell.direction as "h2d" | "d2h"] : null;
 }
 
-/** The nodes and GPUs below the reference in one series; `bound` is null if none of these figures has one. */
+/** Nodes and GPUs below the reference in one series; `bound` is null if no figure has a reference. */
 export function belowReference(
   { nodes }: NodeGroup,
   keys: readonly string[],

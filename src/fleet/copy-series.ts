@@ -2,20 +2,20 @@ import type { Cell } from "../results/cell-schema.js";
 import { cellOfKey, kindOf } from "./node-figures.js";
 
 /**
- * The two kinds of copies: those by the GPU's copy engine or its kernels, which hardly vary between healthy machines,
- * and those with work of the CPU (pageable and staged memory, gathered blocks, the latency of small copies).
+ * The two kinds of copies. `pinned` ones are made by the GPU and hardly vary between healthy machines. `copiesByCpu`
+ * need the CPU: pageable and staged memory, gathered blocks, the latency of small copies.
  */
 type CopyKind = "pinned" | "copiesByCpu";
 
 /** Smallest relative losses that are reported: 0.04 is 4 %. */
 export type FleetThresholds = Readonly<Record<CopyKind, number>>;
 
-/** The usual ones: a loss of 4 % in pinned copies costs a job its time, and copies by the CPU vary by 5 % a node. */
+/** Default thresholds: 4 % less in pinned copies delays a job; copies by the CPU vary by 5 % between nodes. */
 export const usualThresholds: FleetThresholds = { pinned: 0.04, copiesByCpu: 0.1 };
 
 /**
- * The least noise that is assumed: the standard deviation of the logarithm between healthy machines, 1 % and 5 %. The
- * recorded machines are closer together (results/nvidia-h200/sessions.json), but three of them show no more.
+ * Minimum noise: standard deviation of the logarithm between healthy machines, 1 % and 5 %. The recorded machines vary
+ * less (results/nvidia-h200/sessions.json), but three of them are too few.
  */
 export const noiseFloors: Readonly<Record<CopyKind, number>> = { pinned: 0.01, copiesByCpu: 0.05 };
 

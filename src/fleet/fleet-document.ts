@@ -8,8 +8,8 @@ import { count, leastFigure, mostFigure, nanoseconds, ratio } from "../settings/
  */
 
 /**
- * The state of a node: `measured`; `incomplete` (measured, but it lacks a GPU, or a GPU failed in some cells); or why it
- * has no valid result.
+ * The state of a node: `measured`, `incomplete` (a GPU is missing, or failed in some cells), or why there is no valid
+ * result.
  */
 export const nodeStates = [
   "measured",
@@ -21,27 +21,27 @@ export const nodeStates = [
   "unreadable",
 ] as const;
 
-/** What to do: keep jobs away, reset the GPU or the node, look again later, or nothing. */
+/** What to do: keep jobs away, reset the GPU or the node, watch it, or nothing. */
 const action = z.enum(["isolate", "reset", "monitor", "none"]).default("none");
 
 const nodeSchema = z.object({
   /** Its host name; without one, the path of its file. */
   host: z.string(),
   state: z.enum(nodeStates),
-  /** One sentence on why it is not `measured`; null otherwise. */
+  /** A sentence on why it is not `measured`; null if it is. */
   reason: z.string().nullable(),
-  /** The action for its state. Slow GPUs and parts have actions of their own. */
+  /** The action for its state; slow GPUs have actions of their own. */
   action,
-  /** The file that was read; null without one. */
+  /** The file of its result; null without one. */
   file: z.string().nullable(),
-  /** The run of its figures; the latest if several processes of one session were joined. */
+  /** The run of its figures; the latest if several processes were joined. */
   runId: z.string().nullable(),
   startedAt: z.iso.datetime().nullable(),
   wallNs: nanoseconds.nullable(),
   labels: z.record(z.string(), z.string()),
   /** Index of its group in `groups`; null without figures. */
   group: count.nullable(),
-  /** Whether a reference or other nodes show if it is slow. */
+  /** Whether it could be compared, with a reference or with other nodes. */
   compared: z.boolean(),
   /** `link` under load, "gen5 x16"; null if unknown. */
   devices: z.array(
@@ -53,20 +53,20 @@ const nodeSchema = z.object({
       link: z.string().nullable(),
     }),
   ),
-  /** A sentence each: GPUs or figures that it lacks and its group has, and results that do not count. */
+  /** One sentence each: GPUs or figures that its group has but it lacks, and ignored results. */
   notes: z.array(z.string()),
 });
 
-/** GB/s or microseconds; above 0, because ratios are taken. */
+/** In GB/s or microseconds; above 0, because ratios are computed. */
 const figure = z.number().min(leastFigure).max(mostFigure);
 
-/** A relative change of speed below 0: -0.1 is 10 % less bandwidth, or the equivalent latency. */
+/** A relative change of speed below 0: -0.1 is 10 % less bandwidth, or the equivalent change of latency. */
 const loss = z.number().min(-1).max(0);
 
 const figureKindSchema = z.object({
   /** A cell id without its device: "h2d/pinned/67108864/w1/throughput/cold". */
   cell: z.string(),
-  /** The direction of the figure: one direction of a bidir cell, otherwise that of the cell. */
+  /** The measured direction: one of a bidir cell's, otherwise that of the cell. */
   moved: z.enum(directionsMoved),
   unit: z.enum(["GB/s", "us"]),
 });
@@ -84,16 +84,16 @@ const groupCellSchema = z.object({
 });
 
 const groupSchema = z.object({
-  /** Facts that its nodes share, one string each, as in a result's fingerprint. */
+  /** Facts that its nodes share, as in a result's fingerprint. */
   facts: z.record(z.string(), z.string().nullable()),
   nodes: count,
   devices: count,
   cells: z.array(groupCellSchema),
-  /** The slower of two parts of the nodes, whose cause is not known; null without parts. */
+  /** The slower of two parts of the nodes, if their figures split in two; null otherwise. */
   slowPart: z
     .object({ hosts: z.array(z.string()).min(1), change: loss, reason: z.string(), action })
     .nullable(),
-  /** The losses from which on a node or a GPU is slow, by kind of copies; null if nothing can be compared. */
+  /** Losses from which on a node or a GPU counts as slow; null if nothing can be compared. */
   bounds: z.array(
     z.object({
       copies: z.string(),
@@ -103,7 +103,7 @@ const groupSchema = z.object({
       reference: ratio.nullable(),
     }),
   ),
-  /** A sentence each: slots that are slower on all nodes, and links that can do less than those of a larger group. */
+  /** One sentence each: slots that are slower on all nodes, and links that are slower than those of a larger group. */
   notes: z.array(z.string()),
 });
 
@@ -111,7 +111,7 @@ const outlierCellSchema = z.object({
   ...figureKindSchema.shape,
   /** The GPU's figure; if the whole node is slow, the median of its GPUs. */
   figure,
-  /** The median of the GPUs that it is compared with, or the rate of healthy machines. */
+  /** Median of the GPUs that it is compared with, or the rate of healthy machines. */
   expected: figure,
   change: loss,
 });
@@ -119,25 +119,25 @@ const outlierCellSchema = z.object({
 const outlierSchema = z.object({
   host: z.string(),
   group: count,
-  /** The slow GPU's ordinal; null if the node as a whole is slow. */
+  /** Ordinal of the slow GPU; null if the whole node is slow. */
   device: count.nullable(),
   uuid: z.string().nullable(),
-  /** Whether it is slower than healthy machines of its kind, or than similar GPUs. */
+  /** What it is slower than: healthy machines, or similar GPUs. */
   against: z.enum(["reference", "group"]),
   /** The largest loss first. */
   cells: z.array(outlierCellSchema).min(1),
   /**
-   * Since when it is slow: the start of the first of its node's consecutive slow results, and of the last earlier one
-   * that was not; null with one result.
+   * Start of the first of the node's consecutive slow results, and of the last result before that was not slow; null
+   * with one result.
    */
   since: z
     .object({ startedAt: z.iso.datetime(), lastHealthy: z.iso.datetime().nullable() })
     .nullable()
     .default(null),
-  /** Whether fresh processes on the node found it slow again; null if none measured it. */
+  /** Whether fresh processes on the node found it slow too; null if none measured it. */
   confirmed: z.boolean().nullable(),
   action,
-  /** Further evidence from its result, a sentence each: a link that is narrower than its group's, another governor. */
+  /** Further evidence from its result, one sentence each: a narrower link than its group's, another governor. */
   evidence: z.array(z.string()),
 });
 
@@ -146,19 +146,19 @@ export const fleetSchema = z.object({
   kind: z.literal("fleet"),
   tool: z.object({ name: z.literal("pinbench"), version: z.string() }),
   createdAt: z.iso.datetime(),
-  /** Set if devices were emulated: their figures do not describe a GPU. */
+  /** Set for emulated devices, whose figures are not a GPU's. */
   notice: z.string().nullable(),
   /** The smallest relative losses that are reported, by kind of copies. */
   rule: z.object({ pinned: z.number().min(0).max(1), copiesByCpu: z.number().min(0).max(1) }),
   nodes: z.array(nodeSchema),
   groups: z.array(groupSchema),
-  /** A sentence each: what all slow nodes have and no other, and nodes without a new result. */
+  /** One sentence each: facts that only slow nodes share, and nodes without a new result. */
   notes: z.array(z.string()),
-  /** The slowest first; `cleared` has those that fresh processes found to be as fast as their group. */
+  /** Slowest first. */
   outliers: z.array(outlierSchema),
-  /** GPUs and nodes that looked slow, but not in the fresh processes' measurements. */
+  /** GPUs and nodes that looked slow, but were not in fresh processes. */
   cleared: z.array(outlierSchema),
-  /** Nodes that fresh processes should measure again: those of outliers and of smaller parts. */
+  /** Nodes to measure again with fresh processes: outliers and nodes of smaller parts. */
   suspects: z.array(z.string()),
 });
 
@@ -177,7 +177,6 @@ fleetSchema.register(z.globalRegistry, {
     "Results of many nodes: groups of similar nodes, and the nodes and GPUs that are slower than their group.",
 });
 
-/** A fact's name in a sentence: "NUMA nodes", "link under load". */
 export function factName(fact: string): string {
   const words = fact.replaceAll(/[A-Z]/g, (sign) => ` ${sign.toLowerCase()}`);
   return words.replaceAll(/\b(?:cpu|gpu|numa)/g, (word) => word.toUpperCase());

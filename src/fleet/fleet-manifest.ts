@@ -4,24 +4,24 @@ import { groupBy } from "../stats/group-by.js";
 import { type NodeFigures, withoutFigures } from "./node-figures.js";
 
 /**
- * The list in a folder that `fleet run` fills, `fleet-run.json`: the nodes that should measure, and the state of each.
- * It tells readers of the folder which nodes left no result. It is replaced as a whole.
+ * `fleet-run.json` in the folder of `fleet run`: the nodes to measure and the state of each, so that readers know which
+ * nodes left no result. It is replaced as a whole.
  */
 
 export const manifestName = "fleet-run.json";
 
 /**
- * A folder next to the list with the results of fresh processes on slow nodes, and a list of its own: it confirms or
- * clears these nodes, and adds no second result of them.
+ * A folder with the results of fresh processes on slow nodes, and their own list: they confirm or clear nodes, and are
+ * no second results.
  */
 export const confirmationFolder = "confirm";
 
 const launchedNodeSchema = z.object({
-  /** The node's name for the scheduler or the user, which its result has too. */
+  /** The node's name for the scheduler or the user; its result has the same. */
   host: z.string().min(1),
-  /** "running" in the list of a run that has not ended, or was killed. */
+  /** "running" while the run has not ended, or if it was killed. */
   state: z.enum(["running", "measured", "failed", "wrong data", "late", "missing"]),
-  /** One sentence on why it is not `measured`; null if it is, and while it runs. */
+  /** A sentence on why it is not `measured`; null if it is or still runs. */
   reason: z.string().nullable(),
   file: z
     .string()
@@ -33,7 +33,7 @@ export const fleetManifestSchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("fleet-run"),
   startedAt: z.iso.datetime(),
-  /** Null while it runs, and if it was killed. */
+  /** Null while the run is running, or if it was killed. */
   finishedAt: z.iso.datetime().nullable(),
   nodes: z.array(launchedNodeSchema),
 });
@@ -44,8 +44,8 @@ export type LaunchedNode = z.infer<typeof launchedNodeSchema>;
 export type Launch = FleetManifest & { folder: string };
 
 /**
- * The nodes of these launches of which no result counts, each as in its latest launch: those without any result there
- * or later, because older ones would hide a later failure.
+ * Nodes without a result of their latest launch or later, each as in that launch. Older results do not count, because
+ * they would hide a later failure.
  */
 export function absentNodes(launches: readonly Launch[], read: readonly NodeFigures[]): NodeFigures[] {
   const readOf = groupBy(read, ({ host }) => host);

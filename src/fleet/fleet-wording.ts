@@ -2,7 +2,7 @@ import { formatGBps, formatMicroseconds, roundUp } from "../draw/numbers.js";
 import { counted, listed } from "../draw/words.js";
 import type { FigureKind, FleetOutlier } from "./fleet-document.js";
 
-/** The sentences of a fleet document. Names of nodes in them are unchanged: printing makes them safe. */
+/** Sentences of a fleet document. They contain unchanged node names; printing makes those safe. */
 
 /** A loss or a bound, rounded up: 0.2941 is "29.5 %". */
 export function lossText(share: number): string {
@@ -11,7 +11,7 @@ export function lossText(share: number): string {
 
 export const unitName = { "GB/s": "GB/s", us: "µs" } as const;
 
-/** A figure with its unit, never rounded into a better one: "27.6 GB/s". */
+/** A figure with its unit, rounded towards slower: "27.6 GB/s". */
 export function figureText(value: number, unit: FigureKind["unit"]): string {
   return `${bareFigure(value, unit)} ${unitName[unit]}`;
 }
@@ -31,7 +31,7 @@ export function someOf(names: readonly string[]): string {
   return listed([...names.slice(0, mostNamed), ...(more > 0 ? [`${more} more`] : [])]);
 }
 
-/** A sentence on nodes of which one part is slow, without an accusation: nothing shows which part is healthy. */
+/** A sentence about two parts of the nodes. It blames none, because no figure shows which part is healthy. */
 export function partText(
   { hosts, change, copies }: { hosts: readonly string[]; change: number; copies: string },
   others: number,

@@ -2,8 +2,8 @@ import { counted, listed, timeText } from "../draw/words.js";
 import type { NodeFigures, NodeGroup } from "./node-figures.js";
 
 /**
- * What a measured node lacks through a fault, in one sentence: GPUs that it had or that most similar nodes have, and
- * cells in which a GPU failed. Null if nothing is missing.
+ * A sentence on what a measured node lacks through a fault: GPUs that it had or that most similar nodes have, and cells
+ * that failed. Null if nothing is missing.
  */
 export function incompleteness(node: NodeFigures, group: NodeGroup): string | null {
   if (node.state !== "measured") return null;
@@ -13,7 +13,7 @@ export function incompleteness(node: NodeFigures, group: NodeGroup): string | nu
 
 const countOfGpus = ({ facts, devices }: NodeFigures) => Number(facts.gpuCount ?? devices.length);
 
-/** A smaller number of GPUs on more than a third of the nodes is how they are built. */
+/** If more than a third of the nodes have this number of GPUs, they are built that way. */
 function lostGpus(node: NodeFigures, { nodes, facts }: NodeGroup): string | null {
   if (node.choseDevices) return null;
   const [now, usual] = [countOfGpus(node), Number(facts.gpuCount ?? 0)];
@@ -37,7 +37,7 @@ function missingSlots(node: NodeFigures, others: readonly NodeFigures[]): string
   return [...slots[0]!].filter((slot) => !own!.has(slot) && slots.every((all) => all.has(slot)));
 }
 
-/** A cell that failed on most nodes is a property of their kind, or of the settings. */
+/** A cell that failed on most nodes is not one node's fault. */
 function failedCells(node: NodeFigures, { nodes }: NodeGroup): string | null {
   const isOwnFault = (cell: string) => {
     const having = nodes.filter((one) => one.devices.some(({ failures }) => failures.has(cell))).length;

@@ -4,12 +4,11 @@ import { groupBy } from "../stats/group-by.js";
 import { type DeviceFigures, kindOf, type NodeFigures } from "./node-figures.js";
 
 /**
- * Joins the results of each host; returns one entry for each node, sorted by name. The newest session counts: its
- * results are fresh processes that measured the same, so each figure is the median, or parts of the node, as in a job
- * with a process for each GPU.
+ * Joins results to one entry for each node, sorted by name. Only the newest session counts. Its results are repeats, so
+ * that each figure is the median, or parts of the node, as in a job with a process for each GPU.
  *
- * A result without a host name is of the node whose GPU it has, by UUID; without either it is a node of its own, named
- * by its file. Wrong data stays: a later clean result does not show that the cause is gone. A copy of a result counts once.
+ * A result without a host name belongs to the node with its GPU, by UUID; otherwise it is a node of its own, named by
+ * its file. Wrong data stays: a later clean result does not show that the cause is gone. Copies of a result count once.
  */
 export function joinResults(results: readonly NodeFigures[]): NodeFigures[] {
   const ids = new Set<string>();
@@ -26,7 +25,6 @@ export function joinResults(results: readonly NodeFigures[]): NodeFigures[] {
   return nodes.sort((a, b) => (a.host < b.host ? -1 : 1));
 }
 
-/** The newest session of one node's results, joined. */
 function latestOf(results: readonly NodeFigures[]): NodeFigures {
   if (results.length === 1) return results[0]!;
   const sessions = groupBySession(results.map((one) => ({ ...one, startedAt: one.startedAt! })));
@@ -58,7 +56,6 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
 
 const gpuOf = ({ uuid, ordinal, name }: DeviceFigures) => uuid ?? `${ordinal} ${name}`;
 
-/** Each process numbers its own GPUs from 0. */
 function inOrder(devices: readonly DeviceFigures[]): DeviceFigures[] {
   return devices
     .toSorted((a, b) => (a.pciBusId ?? "").localeCompare(b.pciBusId ?? ""))
@@ -66,8 +63,8 @@ function inOrder(devices: readonly DeviceFigures[]): DeviceFigures[] {
 }
 
 /**
- * A GPU with the figures in the middle of its processes, of two the better one: a mean may be a rate that no process
- * had, and a loss that one of two processes does not show is not shown yet.
+ * A GPU with the median figures of its processes; the better one of two. A mean may be a rate that no process had, and
+ * a loss in only one of two processes is not certain.
  */
 function joinedDevice(all: readonly DeviceFigures[]): DeviceFigures {
   const keys = new Set(all.flatMap(({ figures }) => [...figures.keys()]));
@@ -80,7 +77,7 @@ function joinedDevice(all: readonly DeviceFigures[]): DeviceFigures {
   return { ...all[0]!, figures: new Map(figures), failures };
 }
 
-/** The last result with wrong data, which stands until older ones are left out; null if there never was one. */
+/** The last result with wrong data, which counts until older results are excluded; null without any. */
 function standing(results: readonly NodeFigures[]): Pick<NodeFigures, "state" | "reason"> | null {
   const wrong = results.filter(({ state }) => state === "wrong data");
   if (wrong.length === 0) return null;

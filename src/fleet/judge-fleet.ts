@@ -17,21 +17,19 @@ import { groupNodes, separating, trainedDown } from "./node-groups.js";
 import { type GpuScore, type SeriesJudgement, speedOf } from "./relative-rule.js";
 
 export interface FleetRule {
-  /** Smallest relative loss that is reported, of any copies: 0.05 is 5 %; null for the usual ones by kind. */
+  /** Smallest relative loss to report, for all copies: 0.05 is 5 %; null for the defaults by kind. */
   threshold: number | null;
 }
 
 export interface FleetRequest {
-  /** Version of pinbench. */
   version: string;
   createdAt: string;
   nodes: readonly NodeFigures[];
-  /** Figures of fresh processes on nodes that looked slow; empty without any. */
+  /** Figures of fresh processes on nodes that looked slow. */
   fresh: readonly NodeFigures[];
   rule: FleetRule;
-  /** Further sentences on the results. */
   notes: readonly string[];
-  /** The rates of healthy machines; null if none are known. */
+  /** Rates of healthy machines; null if unknown. */
   referenceOf: ReferenceOf | null;
 }
 
@@ -87,7 +85,7 @@ export function judgeFleet(request: FleetRequest): FleetDocument {
   };
 }
 
-/** A node whose fresh process copied wrong data is not healthy, whatever its first process did. */
+/** A node with wrong data in the fresh process is not healthy, whatever the first process found. */
 function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "state" | "reason" | "action">> {
   if (fresh?.state !== "wrong data") return {};
   return {
@@ -97,7 +95,7 @@ function wrongAgain(fresh: NodeFigures | undefined): Partial<Pick<FleetNode, "st
   };
 }
 
-/** What all slow nodes have and no other: no proof, and where to look first. */
+/** Facts that all slow nodes share and no other node has: no proof, but the place to look first. */
 function sharedTraits(nodes: readonly NodeFigures[], outliers: readonly FleetOutlier[]): string[] {
   const hosts = new Set(outliers.map(({ host }) => host));
   const [slow, others] = [true, false].map((isSlow) =>
@@ -133,7 +131,7 @@ function describeGroup(
     nodes: nodes.length,
     devices: nodes.reduce((sum, { devices }) => sum + devices.filter(hasFigures).length, 0),
     cells: [...keys].map((key) => cellOf(key, nodes, rates)),
-    slowPart: parted === null || areNamed(parted, slow) ? null : slowPartOf(parted, nodes),
+    slowPart: parted === null || isSlowPartKnown(parted, slow) ? null : slowPartOf(parted, nodes),
     bounds: series.map(({ series: { name, kind }, bounds, reference }) => ({
       ...{ copies: name, kind },
       node: lossOf(bounds.node),
@@ -144,7 +142,7 @@ function describeGroup(
   };
 }
 
-/** The relative loss of a drop of the logarithm. */
+/** The relative loss for a drop of a logarithm. */
 function lossOf(drop: number | null): number | null {
   return drop === null ? null : -Math.expm1(-drop);
 }
@@ -166,8 +164,8 @@ function cellOf(key: string, nodes: readonly NodeFigures[], rates: HealthyRates)
   };
 }
 
-/** Whether all nodes of the slower part are slow by the reference, so that it is known which part is healthy. */
-function areNamed({ part }: SeriesJudgement, slow: GroupJudgement["slow"]): boolean {
+/** Whether all nodes of the slower part are slow by the reference, so that it is certain which part is slow. */
+function isSlowPartKnown({ part }: SeriesJudgement, slow: GroupJudgement["slow"]): boolean {
   const found = slow.filter(
     ({ confirmed, series }) => confirmed !== false && series[0]!.against === "reference",
   );
@@ -226,7 +224,7 @@ function outlierOf(
   };
 }
 
-/** The cells of a series in which these GPUs are slower, in the median over the GPUs; one cell at least. */
+/** The cells in which these GPUs are slower, by the median over the GPUs; at least one cell. */
 function slowCells(node: NodeFigures, gpus: readonly GpuScore[]): FleetOutlier["cells"] {
   const keys = [...new Set(gpus.flatMap(({ cells }) => cells.map(({ key }) => key)))];
   const all = keys.flatMap((key) => {
@@ -245,14 +243,14 @@ function slowCells(node: NodeFigures, gpus: readonly GpuScore[]): FleetOutlier["
     ];
   });
   const slower = all.filter(({ change }) => change < 0);
-  // GPUs that are slow in other cells each may be as fast as others in the median over them.
+  // If each GPU is slow in different cells, no cell's median may be slow.
   return slower.length > 0 ? slower : all.sort((a, b) => a.change - b.change).slice(0, 1);
 }
 
-/** From this loss on, jobs should avoid the node. */
+/** From this loss on, jobs should avoid a node. */
 const isolatedFrom = 0.1;
 
-/** The action for a slow GPU or node: a link that has trained down recovers by a reset. */
+/** The action for a slow GPU or node: resetting restores a link that has trained down. */
 function actionOnOutlier(
   { cells, confirmed }: Pick<FleetOutlier, "cells" | "confirmed">,
   isTrainedDown: boolean,

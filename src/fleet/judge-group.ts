@@ -14,10 +14,10 @@ import {
   scoreOfNode,
 } from "./relative-rule.js";
 
-/** What a node or a GPU (by index; null for the node) is too slow in, by one rule and in one series. */
+/** A series in which a node or a GPU (null: the whole node) is slow, by one rule. */
 interface SlowSeries extends SlowOne {
   against: FleetOutlier["against"];
-  /** Its GPUs, with what they are compared with. */
+  /** Its GPUs, with the levels they are compared with. */
   gpus: readonly GpuScore[];
 }
 
@@ -25,24 +25,27 @@ export interface SlowInGroup {
   node: number;
   device: number | null;
   series: readonly SlowSeries[];
-  /** Whether fresh processes found it slow again; null if none measured it. */
+  /** Whether fresh processes found it slow too; null if none measured it. */
   confirmed: boolean | null;
 }
 
 export interface GroupJudgement {
   series: readonly (SeriesJudgement & { reference: number | null })[];
   slow: readonly SlowInGroup[];
-  /** The series with the clearest two parts of the nodes, if fresh processes do not clear them. */
+  /** The series that splits the nodes most clearly in two, unless fresh processes closed the gap. */
   parted: SeriesJudgement | null;
-  /** The nodes of which the reference or other nodes show if they are slow, and those with a slow GPU. */
+  /** Nodes that could be compared with the reference or other nodes, and those with a slow GPU. */
   compared: ReadonlySet<number>;
-  /** The slow nodes, and those of smaller parts, which a single process may have made; of both parts if they are equal. */
+  /**
+   * Nodes to measure again: slow ones and those of smaller parts (of both if equal), as one slow process may cause
+   * either.
+   */
   suspects: readonly number[];
 }
 
 /**
- * Judges a group by both rules. In a series, a node or GPU is named once: by the reference if it finds it, and no GPU by
- * one rule where the other finds its node. `freshOf()` has the figures of a fresh process on a node; null without any.
+ * Judges a group by both rules. In each series a node or GPU is reported once: by the reference if that finds it, and
+ * no GPU of a node that the other rule finds. `freshOf()` returns a fresh process' figures; null without any.
  */
 export function judgeGroup(
   group: NodeGroup,
@@ -62,7 +65,7 @@ export function judgeGroup(
     .sort((a, b) => b.part!.drop / b.part!.bound - a.part!.drop / a.part!.bound);
   const found: SlowSeries[] = [];
   const compared = new Set<number>();
-  // In all series: where the parts are less clear, the slower nodes of one would be accused.
+  // The parts of this series hold for all series. In those with a smaller gap, all slower nodes would be blamed.
   const series = (parted === null ? whole : judgeAll(parted.part)).map((relative) => {
     const absolute = belowReference(group, relative.series.keys, rates);
     for (const { node } of [...absolute.gpus, ...(relative.bounds.node === null ? [] : relative.gpus)])
@@ -107,10 +110,7 @@ function withGpus(
   });
 }
 
-/**
- * Whether another result of the node is slow by the same rule in any of these series; null if it has none of the
- * figures.
- */
+/** Whether another result of the node is slow by the same rule, in any of these series; null without such figures. */
 function isSlowIn(other: NodeFigures, node: NodeFigures, series: readonly SlowSeries[]): boolean | null {
   const drops = series.flatMap(({ gpus, bound }) => {
     const drop = dropIn(other, node, gpus);
@@ -119,7 +119,7 @@ function isSlowIn(other: NodeFigures, node: NodeFigures, series: readonly SlowSe
   return drops.length === 0 ? null : drops.includes(true);
 }
 
-/** How far these GPUs of a node are below their levels in another result of it, which may have only some of them; null without figures. */
+/** How far these GPUs are below their levels in another result of the node; null without figures. */
 function dropIn(other: NodeFigures, node: NodeFigures, gpus: readonly GpuScore[]): number | null {
   const scores = gpus.flatMap((gpu) => {
     const { uuid, ordinal } = node.devices[gpu.device]!;
@@ -129,13 +129,13 @@ function dropIn(other: NodeFigures, node: NodeFigures, gpus: readonly GpuScore[]
   return scores.length === 0 ? null : -scoreOfNode(scores);
 }
 
-/** Whether the parts are as far apart again: not if the nodes that were measured again have closed the gap. */
+/** Whether the parts are still apart with the figures of fresh processes. */
 function isPartAgain(
   { part, gpus }: SeriesJudgement,
   nodes: readonly NodeFigures[],
   freshOf: (node: number) => NodeFigures | null,
 ): boolean {
-  // Each level is that of the part, so a drop of 0 is as slow as at first.
+  // Levels are those of each part, so a drop of 0 is as slow as before.
   const dropOf = (ones: readonly number[]) => {
     const drops = ones.flatMap((node) => {
       const fresh = freshOf(node);
@@ -148,7 +148,7 @@ function isPartAgain(
   return part!.drop + dropOf(part!.nodes) - dropOf(part!.others) > part!.bound;
 }
 
-/** Since when it is slow, from the older results of its node; null without one that has the figures. */
+/** When it became slow, by the node's older results; null if none has the figures. */
 export function slowSince(node: NodeFigures, { series }: SlowInGroup): FleetOutlier["since"] {
   let startedAt = node.startedAt!;
   let since: FleetOutlier["since"] = null;

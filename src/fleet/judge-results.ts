@@ -9,11 +9,11 @@ import { readFleet } from "./read-fleet.js";
 interface FleetRequested extends FleetRule {
   /** A file with the site's own reference. */
   reference?: string | null;
-  /** Results from before this time (ISO 8601, UTC) are left out. */
+  /** Ignore results from before this time (ISO 8601, UTC). */
   since?: string | null;
 }
 
-/** Reads the results at these paths, and finds their slow nodes and GPUs. Rejects with a usage error. */
+/** Reads results and finds slow nodes and GPUs. Rejects with a usage error. */
 export async function judgeResults(
   paths: readonly string[],
   { reference = null, since = null, ...rule }: FleetRequested,

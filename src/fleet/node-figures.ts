@@ -5,15 +5,14 @@ import type { ResultFigures } from "../results/parse.js";
 import type { FigureKind, FleetNode } from "./fleet-document.js";
 
 /**
- * The kept part of a node's result: its facts, and one figure per cell and GPU. Samples are dropped, because a fleet's
- * results have billions.
+ * What is kept of a node's result: facts, and one figure per cell and GPU. Samples are dropped: a fleet's results have
+ * billions.
  */
 export interface NodeFigures {
-  /** Its host name, or the path of its file if `isNamed` is false. */
+  /** Host name; the path of the file if `isNamed` is false. */
   host: string;
   isNamed: boolean;
   state: FleetNode["state"];
-  /** Why it is not `measured`; null if it is. */
   reason: string | null;
   file: string | null;
   runId: string | null;
@@ -22,12 +21,12 @@ export interface NodeFigures {
   labels: Readonly<Record<string, string>>;
   /** Set if devices were emulated. */
   notice: string | null;
-  /** As in a result's fingerprint, and the best link of card and slot; null if unknown. */
+  /** Facts as in a result's fingerprint, and the best link of card and slot; null if unknown. */
   facts: Readonly<Record<string, string | null>>;
   devices: readonly DeviceFigures[];
-  /** Older results of the node, which do not count; the newest first. */
+  /** Older results of the node, newest first; they do not count. */
   earlier?: readonly NodeFigures[];
-  /** Whether the user named the GPUs to measure: others are not missing then. */
+  /** Whether the user chose the GPUs; then no GPU is missing. */
   choseDevices?: boolean;
   notes: readonly string[];
 }
@@ -37,12 +36,12 @@ export interface DeviceFigures {
   name: string;
   uuid: string | null;
   pciBusId: string | null;
-  /** The link under load, and the best of card and slot; null if NVML does not report it. */
+  /** Link under load, and the best that card and slot support; null if NVML does not report it. */
   link: Link | null;
   linkCapability: Link | null;
-  /** Figures by `keyOf()` of their kind: GB/s, or microseconds a copy. */
+  /** Figures by `keyOf()`, in GB/s or microseconds per copy. */
   figures: ReadonlyMap<string, number>;
-  /** Reasons of failed cells by their ids, without a device. */
+  /** Reasons for failed cells, by cell id without a device. */
   failures: ReadonlyMap<string, string>;
 }
 
@@ -61,14 +60,14 @@ export function linkOfText(text: string | null): Link | null {
   return generation === undefined ? null : { generation: Number(generation), width: Number(width) };
 }
 
-/** Proportional to what a link can carry: a generation doubles the rate of a lane. */
+/** Relative rate of a link: each generation doubles the rate of a lane. */
 export function laneRate({ generation, width }: Link): number {
   return 2 ** generation * width;
 }
 
 const kinds = new Map<string, { key: string; kind: FigureKind; cell: Cell }>();
 
-/** The key of a kind of figures, shared by all GPUs with such a figure. Throws a usage error for an invalid cell. */
+/** The key of a kind of figure, equal for all GPUs. Throws a usage error for an invalid cell. */
 export function keyOf(kind: FigureKind): string {
   const key = `${kind.cell} ${kind.moved} ${kind.unit}`;
   const known = kinds.get(key);
@@ -77,12 +76,12 @@ export function keyOf(kind: FigureKind): string {
   return key;
 }
 
-/** The kind for a key from `keyOf()`. Throws a RangeError for any other key. */
+/** The kind of figure for a key from `keyOf()`. Throws a RangeError for other keys. */
 export function kindOf(key: string): FigureKind {
   return knownKind(key).kind;
 }
 
-/** The cell of such figures, on device 0: judging a fleet asks for it millions of times. */
+/** The cell for a key, on device 0. Cached, because judging a fleet calls this millions of times. */
 export function cellOfKey(key: string): Cell {
   return knownKind(key).cell;
 }
@@ -94,8 +93,8 @@ function knownKind(key: string): { kind: FigureKind; cell: Cell } {
 }
 
 /**
- * The figures of one result. Throws a usage error for an impossible cell. `path` is its file. Its node is that of its
- * label, which `fleet run` gives, or of its host name, and without any it is named by its file.
+ * The figures of one result; `path` is its file. The node's name is its label (set by `fleet run`), its host name or
+ * its file. Throws a usage error for an impossible cell.
  */
 export function figuresOfNode(document: ResultFigures, path: string | null): NodeFigures {
   const { run, devices, cells } = document;
@@ -121,7 +120,7 @@ export function figuresOfNode(document: ResultFigures, path: string | null): Nod
     devices: devices.map((device, index) => ({
       ordinal: device.ordinal,
       name: device.name,
-      // A UUID that several GPUs have identifies none of them.
+      // A UUID shared by several GPUs identifies none.
       uuid: uuids.indexOf(device.uuid) === uuids.lastIndexOf(device.uuid) ? device.uuid : null,
       pciBusId: device.pciBusId,
       link: linkOf(device.link?.generation, device.link?.width),
@@ -134,14 +133,14 @@ export function figuresOfNode(document: ResultFigures, path: string | null): Nod
 
 const withoutDevice = (id: string) => id.slice(id.indexOf("/") + 1);
 
-/** The medians of finished cells. Host cells, which say nothing about a GPU, are not among them. */
+/** Medians of finished cells, without host cells, which do not use a GPU. */
 function figuresOfCells(cells: ResultFigures["cells"]): Map<string, number> {
   const figures = new Map<string, number>();
   for (const { id, mode, outcome, stats } of cells) {
     if (outcome !== "converged" && outcome !== "budget") continue;
     const unit = mode === "latency" ? "us" : "GB/s";
     for (const { direction: moved, bandwidthGBps, latencyUs } of stats) {
-      // The sum of both directions adds nothing to them.
+      // The sum adds nothing to its two directions.
       if (moved === "sum") continue;
       const value = unit === "us" ? latencyUs?.median : bandwidthGBps.median;
       if (value !== undefined) figures.set(keyOf({ cell: withoutDevice(id), moved, unit }), value);
@@ -167,7 +166,7 @@ export function withoutFigures(host: string): Omit<NodeFigures, "state" | "reaso
   };
 }
 
-/** A path that is no host name: those have no slash. */
+/** A path with a slash, so that it differs from a host name. */
 export function fileName(path: string): string {
   return path.includes("/") ? path : `./${path}`;
 }
@@ -181,7 +180,7 @@ function linkOf(generation: number | null | undefined, width: number | null | un
   return generation == null || width == null ? null : { generation, width };
 }
 
-/** The best of a node's GPUs: a worse one must not put its node into another group. */
+/** The best link of a node's GPUs: one worse GPU must not put the node into another group. */
 function bestCapability({ devices }: ResultFigures): string | null {
   const capabilities = devices
     .map(({ link }) => linkOf(link?.maxGeneration, link?.maxWidth))
@@ -222,7 +221,7 @@ function stateOf(
 }
 
 export interface NodeGroup {
-  /** The dividing facts, and those that all nodes of the group share. */
+  /** Facts by which groups are formed, and facts that all its nodes share. */
   facts: Record<string, string | null>;
   nodes: readonly NodeFigures[];
   notes: readonly string[];

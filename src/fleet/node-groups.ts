@@ -4,12 +4,12 @@ import { factName } from "./fleet-document.js";
 import { laneRate, linkText, type NodeFigures, type NodeGroup } from "./node-figures.js";
 
 /*
- * Which nodes are compared: those with the same GPUs over the same best link of card and slot. The link under load does not
- * divide, because a node whose link trained down would hide in a group of its own. Drivers, kernels and hosts do not
- * either: if one of them makes a part of the nodes slower, that is the finding.
+ * Nodes are compared if they have the same GPUs and the same best link of card and slot. The link under load is
+ * ignored: otherwise a node whose link trained down would be in a group of its own. Drivers, kernels and hosts are
+ * ignored too: if one makes some nodes slower, that is the finding.
  */
 
-/** Facts that are reported if all slow nodes have them and no other. */
+/** Facts to report if all slow nodes share them and no other node has them. */
 const tellingFacts = [
   "linkUnderLoad",
   "gpuCount",
@@ -26,7 +26,7 @@ const tellingFacts = [
   "pinbench",
 ] as const;
 
-/** The groups of these nodes, all of which have figures; the largest first. */
+/** Groups of nodes, largest first. All nodes have figures. */
 export function groupNodes(nodes: readonly NodeFigures[]): NodeGroup[] {
   const models = groupBy(nodes, ({ facts }) => JSON.stringify([facts.backend, facts.gpu]));
   const groups = [...models.values()].flatMap(groupsByLink);
@@ -35,7 +35,7 @@ export function groupNodes(nodes: readonly NodeFigures[]): NodeGroup[] {
   );
 }
 
-/** Nodes whose link NVML does not report are among the most. Fewer nodes than the most with another link get a note. */
+/** Groups by link. Nodes with an unknown link join the largest group. Smaller groups get a note. */
 function groupsByLink(nodes: readonly NodeFigures[]): NodeGroup[] {
   const known = groupBy(nodes, ({ facts }) => facts.linkCapability ?? "");
   known.delete("");
@@ -52,7 +52,7 @@ function otherLink(count: number, own: string, others: number, usual: string): s
   return `${links} can do ${own}, and ${others} nodes that are otherwise alike ${usual}: look for another slot, riser or setting of the firmware.`;
 }
 
-/** The facts that all nodes share, and what most have of `gpuCount`, from which a lost GPU shows. */
+/** Facts that all nodes share; for `gpuCount` the most frequent value, so that a lost GPU is noticed. */
 function commonFacts(nodes: readonly NodeFigures[]): Record<string, string | null> {
   const valuesOf = (fact: string) => groupBy(nodes, ({ facts }) => facts[fact] ?? "");
   const shared = ["backend", "gpu", ...tellingFacts].flatMap((fact) => {
@@ -63,7 +63,7 @@ function commonFacts(nodes: readonly NodeFigures[]): Record<string, string | nul
   return { ...Object.fromEntries(shared), gpuCount: usual![0] || null };
 }
 
-/** The links of a node's GPUs, or of one, that ran at less under load than card and slot can do. */
+/** Links under load that were slower than card and slot support, of a node's GPUs or of one. */
 export function trainedDown({ devices }: NodeFigures, device: number | null): string[] {
   const slow = devices.filter(({ link, linkCapability }, index) => {
     const isMeant = device === null || device === index;
@@ -76,7 +76,7 @@ export function trainedDown({ devices }: NodeFigures, device: number | null): st
   return [`${which} ran at ${links} under load, and can do ${best}.`];
 }
 
-/** Facts, slots and labels that all of these nodes have and none of the others: "driver 580.1". */
+/** Facts, slots and labels that all of `some` have and none of `others`: "driver 580.1". */
 export function separating(some: readonly NodeFigures[], others: readonly NodeFigures[]): string[] {
   if (others.length === 0) return [];
   const [first, ...alike] = some.map(traitsOf);

@@ -16,18 +16,17 @@ import { figuresOfNode, fileName, type NodeFigures, withoutFigures } from "./nod
 
 interface FleetFigures {
   nodes: readonly NodeFigures[];
-  /** Figures of fresh processes on nodes that looked slow, one for each host. */
+  /** Figures of fresh processes on nodes that looked slow, one per host. */
   fresh: readonly NodeFigures[];
-  /** Hosts with results from before `since` alone. */
+  /** Hosts whose results are all from before `since`. */
   leftOut: readonly string[];
 }
 
 /**
- * Reads results of nodes from files and folders, including all subfolders. It holds only a few files in memory at a
- * time, and keeps only their figures. Other documents of pinbench in a folder are skipped; a file that cannot be read,
- * or is no result, becomes an "unreadable" node with the file's path as its name. The lists of `fleet run` have the
- * names of nodes, and show which left no result. Results from before `since` (ISO 8601, UTC) do not count. Rejects with
- * a usage error if a path cannot be read at all, or no result counts.
+ * Reads nodes' results from files and folders, including subfolders, with only a few files in memory. Skips other
+ * documents of pinbench. A file that is unreadable or no result becomes an "unreadable" node, named by its path. The
+ * lists of `fleet run` name nodes and show which left no result. Ignores results from before `since` (ISO 8601, UTC).
+ * Rejects with a usage error if a path cannot be read or no result counts.
  */
 export async function readFleet(
   paths: readonly string[],
@@ -40,7 +39,7 @@ export async function readFleet(
     [...files].filter((file) => basename(file) !== manifestName),
     readNode,
   );
-  // An unreadable file has no time, and counts.
+  // An unreadable file has no time, so it counts.
   const counts = (startedAt: string | null) => since === null || startedAt === null || startedAt >= since;
   const listed = new Set(launches.map(({ folder }) => folder));
   const isFresh = ({ file }: NodeFigures) => isConfirmation(dirname(file!), listed);
@@ -68,7 +67,7 @@ export async function readFleet(
   };
 }
 
-/** The results of an action on each file, without those that are null. While one is parsed, others are loaded. */
+/** Results of `action` for each file, without nulls. While one file is parsed, others are read. */
 async function readEach<R>(
   files: readonly string[],
   action: (file: string) => Promise<R | null>,
@@ -82,12 +81,12 @@ async function readEach<R>(
   return results;
 }
 
-/** A folder named "confirm" confirms the results next to it if these have a list. */
+/** Whether results in a folder named "confirm" confirm those next to it, which needs a list there. */
 function isConfirmation(folder: string, listed: ReadonlySet<string>): boolean {
   return basename(folder) === confirmationFolder && listed.has(dirname(folder));
 }
 
-/** The JSON files at a path, sorted by name, without hidden ones, such as those through which a running fleet communicates. */
+/** JSON files at a path, sorted by name, without hidden ones, such as those of a running fleet. */
 async function filesOf(path: string): Promise<string[]> {
   const info = await stat(path).catch((cause: unknown) => {
     throw cannotRead(path, cause);
@@ -96,18 +95,17 @@ async function filesOf(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true, recursive: true }).catch((cause: unknown) => {
     throw cannotRead(path, cause);
   });
-  return (
-    entries
-      // Reading a fifo would never end.
-      .filter((entry) => entry.isFile() || entry.isSymbolicLink())
-      .map((entry) => join(relative(path, entry.parentPath), entry.name))
-      .filter((name) => name.endsWith(".json") && !name.split(sep).some((part) => part.startsWith(".")))
-      .map((name) => join(path, name))
-      .sort()
-  );
+  return entries
+    .filter((entry) => entry.isFile() || entry.isSymbolicLink())
+    .map((entry) => join(relative(path, entry.parentPath), entry.name))
+    .filter((name) => name.endsWith(".json") && !name.split(sep).some((part) => part.startsWith(".")))
+    .map((name) => join(path, name))
+    .sort();
 }
 
-/** The lists among these files, without invalid ones: a run that was killed must not block the nodes' results. */
+/**
+ * Lists of `fleet run` among these files. Skips invalid ones, because a killed run must not hide the nodes' results.
+ */
 async function readLaunches(files: Iterable<string>): Promise<Launch[]> {
   const lists = [...files].filter((file) => basename(file) === manifestName);
   return readEach(lists, async (file) => {
@@ -119,7 +117,7 @@ async function readLaunches(files: Iterable<string>): Promise<Launch[]> {
   });
 }
 
-/** Null for another document of pinbench: a result has no `kind`. */
+/** A node's result; null for other documents of pinbench, which have a `kind`. */
 async function readNode(file: string): Promise<NodeFigures | null> {
   try {
     const value = parseJson(withoutSamples(await readTextFile(file)), file);

@@ -4,34 +4,34 @@ import { type CopySeries, type FleetThresholds, noiseFloors } from "./copy-serie
 import { type DeviceFigures, kindOf, type NodeFigures } from "./node-figures.js";
 
 /*
- * Rule 2: which nodes and GPUs of a group are slower than the others in one series of copies. All levels are logarithms
- * of speed; for a latency that is the inverse. A score is how far a GPU is above the median of its group, as the median
- * over its cells. Noise is 1.4826 times the median absolute deviation, which is the standard deviation of a normal
- * distribution (F. R. Hampel, "The Influence Curve and its Role in Robust Estimation", 1974), and at least the floor.
+ * Rule 2: nodes and GPUs that are slower than their group in one series of copies. Levels are logarithms of speed (for
+ * latencies, of its inverse). A score is a GPU's distance above its group's median, as the median over cells. Noise is
+ * 1.4826 times the median absolute deviation, the standard deviation of normal values (F. R. Hampel, "The Influence
+ * Curve and its Role in Robust Estimation", 1974), and at least the minimum.
  */
 
-/** A node is slow from this many times the noise of nodes on, a GPU from this many times that of GPUs. */
+/** A node or GPU is slow beyond this many times the noise of nodes or of GPUs. */
 const factors = { node: 4, gpu: 6 } as const;
 
-/** Parts and slots have this share of the nodes or more. */
+/** Parts have at least this share of the nodes; odd slots are odd on all but this share. */
 const quarter = 0.25;
 
-/** With fewer GPUs, nothing shows which of them is slow. */
+/** With fewer GPUs, none can be called the slow one. */
 const fewestGpus = 3;
 
-/** A GPU's score; `node` and `device` are indices into the group's nodes and the node's GPUs. */
+/** A GPU's score. `node` is an index into the group's nodes, `device` into the node's GPUs. */
 export interface GpuScore {
   node: number;
   device: number;
-  /** Its cells, with their levels for GPUs of its model. */
+  /** Its cells, with the median level of its model. */
   cells: readonly { key: string; level: number }[];
-  /** How far above these levels those lie that it is compared with. */
+  /** Distance of its reference level (its part or slot) above these levels. */
   offset: number;
-  /** How far it is above what it is compared with, as the median over the cells. */
+  /** Median over the cells of its distance above the reference level. */
   score: number;
 }
 
-/** A slow node (`device` null) or GPU: `drop` is how far it is below its level, more than `bound`. */
+/** A slow node (`device` is null) or GPU. `drop`: how far it is below its reference level, more than `bound`. */
 export interface SlowOne {
   node: number;
   device: number | null;
@@ -43,14 +43,14 @@ export interface SeriesJudgement {
   series: CopySeries;
   gpus: readonly GpuScore[];
   slow: readonly SlowOne[];
-  /** The slower of two parts of the nodes; null without. */
+  /** The slower part, if the nodes split into two; null otherwise. */
   part: SlowPart | null;
-  /** Slots that are slower in nearly all nodes, whose GPUs are compared with one another. */
+  /** Slots that are slower on nearly all nodes; their GPUs are compared with each other. */
   slots: readonly { slot: string; drop: number }[];
   bounds: Bounds;
 }
 
-/** The drops from which on a node or a GPU is slow; null if none is compared. */
+/** Drops from which on a node or a GPU is slow; null if none can be compared. */
 interface Bounds {
   node: number | null;
   gpu: number | null;
@@ -68,10 +68,9 @@ export function speedOf(figure: number, key: string): number {
   return kindOf(key).unit === "us" ? -Math.log(figure) : Math.log(figure);
 }
 
-/** A GPU's slot: its PCI address, or its number on the node. */
 const slotOf = ({ pciBusId, ordinal }: DeviceFigures) => pciBusId ?? `GPU ${ordinal}`;
 
-/** Judges a group's nodes in one series. Within parts, which are those of this series unless `parted` has them. */
+/** Judges a group's nodes in one series. Parts come from `parted`, or else from this series. */
 export function judgeSeries(
   nodes: readonly NodeFigures[],
   series: CopySeries,
@@ -109,8 +108,8 @@ export function judgeSeries(
 }
 
 /**
- * The nodes and GPUs that are slower than what they are compared with by more than a bound. On a slow node, a GPU is slow by
- * itself if it is slower than its node. `boundOfGpus()` gets the GPUs' drops beside those of slow nodes.
+ * Nodes and GPUs below their reference level by more than a bound. On a slow node, a GPU is slow if it is also below
+ * its node. `boundOfGpus()` gets the GPUs' drops without those of slow nodes.
  */
 export function slowOnes(
   nodes: readonly NodeFigures[],
@@ -138,12 +137,14 @@ export function slowOnes(
   return { slow: [...slowNodes, ...slowBy(comparable, bound)], bounds: { node: ofNodes.bound, gpu: bound } };
 }
 
-/** The GPU compared with another level, above the present one by this much. */
+/** Compares the GPU with a level that is higher by `level`. */
 function against(gpu: GpuScore, level: number): GpuScore {
   return level === 0 ? gpu : { ...gpu, offset: gpu.offset + level, score: gpu.score - level };
 }
 
-/** The GPUs with figures of a series, each cell against the median of the GPUs of its model, if several have it. */
+/**
+ * Scores of GPUs with figures in a series. Each cell is compared with the median of its model, if several GPUs have it.
+ */
 function scoresOf(nodes: readonly NodeFigures[], { keys }: CopySeries): GpuScore[] {
   const speeds = new Map<string, Map<string, number[]>>();
   for (const { name, figures } of nodes.flatMap(({ devices }) => devices)) {
@@ -151,7 +152,7 @@ function scoresOf(nodes: readonly NodeFigures[], { keys }: CopySeries): GpuScore
     speeds.set(name, ofModel);
     for (const key of keys) if (figures.has(key)) ofModel.get(key)!.push(speedOf(figures.get(key)!, key));
   }
-  // The cells of a model are shared by its GPUs, of which there may be 100 000.
+  // Computed once per model, because a model may have 100 000 GPUs.
   const cellsOf = new Map(
     [...speeds].map(([name, ofModel]) => {
       const known = [...ofModel].filter(([, all]) => all.length > 1);
@@ -177,7 +178,7 @@ export function scoreIn(
   return above.length === 0 ? null : { ...gpu, score: median(above) - gpu.offset };
 }
 
-/** The score that at least half of a node's GPUs do not exceed: one slow GPU of two makes no slow node. */
+/** A node's score: at least half of its GPUs do not exceed it. One slow GPU of two makes no slow node. */
 export function scoreOfNode(scores: readonly number[]): number {
   return [...scores].sort((a, b) => a - b)[Math.floor(scores.length / 2)]!;
 }
@@ -197,8 +198,8 @@ function scoresOfNodes(gpus: readonly GpuScore[]): NodeScore[] {
 }
 
 /**
- * The levels of slots that differ from the others beyond the bound for GPUs, on three quarters of the nodes or more:
- * built so, or a fault of all nodes, which their figures do not distinguish. Noise is that within the slots.
+ * Levels of slots that differ from others by more than the bound, on at least three quarters of the nodes: built so, or
+ * faulty on all nodes. Noise is measured within the slots.
  */
 function oddSlots(
   nodes: readonly NodeFigures[],
@@ -219,9 +220,8 @@ function oddSlots(
 }
 
 /**
- * The slower of two parts of the nodes at their largest gap, each with a quarter of the nodes or more; null unless three
- * quarters of the slower part are below three quarters of the faster one by the bound for nodes. Noise is that within the
- * parts.
+ * Splits the nodes at their largest gap into two parts of at least a quarter; returns the slower part. Null unless
+ * three quarters of it are slower by the bound than three quarters of the other. Noise is measured within the parts.
  */
 function slowerPart(scores: readonly NodeScore[], boundOf: (noise: number) => number): SlowPart | null {
   const sorted = scores.toSorted((a, b) => a.score - b.score);
@@ -229,7 +229,7 @@ function slowerPart(scores: readonly NodeScore[], boundOf: (noise: number) => nu
   let split: number | null = null;
   for (let at = fewest; at <= sorted.length - fewest; ++at) {
     const gapAt = (index: number) => sorted[index]!.score - sorted[index - 1]!.score;
-    // Of gaps that differ by rounding alone, the first.
+    // Takes the first of gaps that differ only by rounding.
     if (split === null || gapAt(at) > gapAt(split) + 1e-9) split = at;
   }
   if (split === null) return null;

@@ -18,22 +18,22 @@ export interface Exit {
   signal: NodeJS.Signals | null;
 }
 
-/** An environment variable and its value, which the processes of one command inherit, and no others have. */
+/** An environment variable that only the processes of one command inherit. */
 type Mark = readonly [name: string, value: string];
 
 interface ChildOptions {
   environment: NodeJS.ProcessEnv;
   mark: Mark;
-  /** Ends the command if pinbench is killed. Null lets the command run on. */
+  /** Ends the command if pinbench is killed; null lets it run on. */
   guard: Guard | null;
 }
 
 /**
- * A command of the user with its streams unchanged, in a session of its own: Ctrl-C at the terminal reaches only
- * pinbench, which decides. A guard ends it if pinbench is killed.
+ * A user's command with unchanged streams, in its own session: Ctrl-C at the terminal reaches only pinbench. A guard
+ * ends the command if pinbench is killed.
  */
 export class Child {
-  /** Resolves when the command itself has ended; processes that it started may still run. */
+  /** Resolves when the command has ended; processes that it started may still run. */
   readonly exit: Promise<Exit>;
   readonly #family: Family;
   readonly #command: ChildProcess;
@@ -60,7 +60,7 @@ export class Child {
     this.#guard?.watch(this.#command.pid);
   }
 
-  /** Rejects with a usage error if there is no such program. */
+  /** Rejects with a usage error if the program does not exist. */
   static async start(command: readonly string[], options: ChildOptions): Promise<Child> {
     try {
       const child = new Child(command, options);
@@ -91,7 +91,7 @@ export class Child {
     signalGroup(this.pid, signal);
   }
 
-  /** Names a process that is to be interrupted first when the job ends: see Family.end(). */
+  /** Chooses a process that end() interrupts first: see Family.end(). */
   interruptFirst(pid: number): void {
     this.#family.interruptFirst(pid);
     this.#guard?.watch(pid);
@@ -104,26 +104,26 @@ export class Child {
   }
 }
 
-/** Longest time for processes to end after SIGINT: a script may save its state; and after SIGTERM. */
+/** Longest wait after SIGINT, when a script may save its state, and again after SIGTERM. */
 const stepMs = 5000;
-/** Longest time for remaining processes after those that were interrupted have ended. */
+/** Longest wait for the remaining processes once the interrupted ones have ended. */
 const stragglerMs = 1000;
-/** Longest time for the kernel to end killed processes: freeing pinned memory is slow. */
+/** Longest wait for killed processes, because freeing pinned memory is slow. */
 const killMs = 10_000;
-/** Longest time for the keepers of named shared memory to remove it after all others have ended. */
+/** Longest wait, after all others have ended, for the processes that remove named shared memory. */
 const keeperMs = 5000;
 
 /**
- * The processes of a job in any session: those with its mark in their environment, and processes that these have
- * started. A rank of torchrun has its own session, and a script may clear the environment.
+ * The processes of a job in all sessions: those with its mark in the environment, and all that they start. A rank of
+ * torchrun has its own session, and a script may clear its environment.
  */
 export class Family {
-  /** The command itself, which may clear its environment as it starts; null if unknown. */
+  /** The command's process id, because the command may clear its environment at the start; null if unknown. */
   root: number | null = null;
   readonly #mark: string;
-  /** Start time of each known process in clock ticks: a process with the same number and another time is another one. */
+  /** Start time of each known process in clock ticks, which tells it from a later process with the same id. */
   readonly #seen = new Map<number, string>();
-  /** The same for foreign processes, which are many: the mark is inherited, so they never get it later. */
+  /** The same for all other processes. They never get the mark, because it is inherited. */
   readonly #foreign = new Map<number, string>();
   readonly #parents = new Map<number, number>();
   readonly #first = new Set<number>();
@@ -148,7 +148,7 @@ export class Family {
         else this.#foreign.set(pid, started);
       }
     }
-    // Iterating a set includes members that are added meanwhile.
+    // Iterating over a set also visits members added meanwhile.
     for (const pid of own) {
       for (const [child, { parent }] of running) if (parent === pid) own.add(child);
     }
@@ -164,10 +164,10 @@ export class Family {
   }
 
   /**
-   * Ends all of them, and removes their shared memory in /dev/shm. The processes named by interruptFirst(), or else
-   * those that have started no other, get SIGINT as at Ctrl-C, and with all that they have started later SIGTERM and
-   * SIGKILL. All others, such as a shell, are stopped before and never go on: a script must not take an interrupted
-   * training for a finished one. Never rejects.
+   * Ends all processes and removes their shared memory in /dev/shm. Processes from interruptFirst(), or else those
+   * without children, get SIGINT like on Ctrl-C; later they and all that they have started get SIGTERM and SIGKILL. All
+   * others, such as a shell, are stopped first and never continue: a script must not take an interrupted training for a
+   * finished one. Never rejects.
    */
   async end(): Promise<void> {
     const all = this.list();
@@ -188,13 +188,13 @@ export class Family {
   }
 
   /**
-   * Ends all of them at once, and removes their shared memory in /dev/shm, and that of processes `gone` before. Never
+   * Kills all processes at once, and removes their shared memory in /dev/shm and that of processes `gone` before. Never
    * rejects.
    */
   async kill(gone: readonly number[] = []): Promise<void> {
     this.#shared.note(this.list());
     const end = performance.now() + killMs;
-    // Repeated, because a killed process may just have started another one.
+    // Repeated, because a killed process may just have started another.
     for (let rest = this.#others(); rest.length > 0 && performance.now() < end; rest = this.#others()) {
       this.#shared.note(this.list());
       send("SIGKILL", rest);
@@ -231,7 +231,7 @@ async function untilNone(left: () => readonly number[], limitMs: number): Promis
   while (performance.now() < end && left().length > 0) await sleep(20);
 }
 
-/** Calls `hear` with each line of a stream, without its end; a last line that is not complete is dropped. */
+/** Calls `hear` with each line, without its line break. Drops an incomplete last line. */
 export function eachLine(stream: Duplex, hear: (line: string) => void): void {
   let rest = "";
   stream.setEncoding("utf8").on("data", (text: string) => {
@@ -246,7 +246,7 @@ export function shellExitCode({ code, signal }: Exit): number {
   return signal === null ? (code ?? 1) : 128 + osConstants.signals[signal];
 }
 
-/** How the command ended, as in "was killed (SIGSEGV)" or "ended with exit code 3". */
+/** How the command ended: "was killed (SIGSEGV)" or "ended with exit code 3". */
 export function describeExit({ code, signal }: Exit): string {
   return signal === null ? `ended with exit code ${code}` : `was killed (${signal})`;
 }

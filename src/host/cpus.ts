@@ -23,7 +23,7 @@ export function cpuQuota(root = "/"): number | null {
 }
 
 function quotaOf(root: string, { version, directory }: Cgroup): number | null {
-  // Microseconds of CPU time, and of the period for them. "max" or -1 is no quota.
+  // Microseconds of CPU time per period. "max" or -1 means no quota.
   const [quotaUs, periodUs] =
     version === 2
       ? (readText(root, `${directory}/cpu.max`)?.split(/\s+/).map(Number) ?? [])
@@ -32,14 +32,14 @@ function quotaOf(root: string, { version, directory }: Cgroup): number | null {
   return Number.isFinite(quota) && quota > 0 ? quota : null;
 }
 
-/** Number of CPUs that can be busy at once: the affinity mask within the quota, rounded up. */
+/** Number of CPUs that can be busy at once: those in the affinity mask, limited by the quota (rounded up). */
 export function usableCpuCount(root = "/"): number {
   const allowed = allowedCpus(root).length;
   const quota = cpuQuota(root);
   return quota === null ? allowed : Math.max(1, Math.min(allowed, Math.ceil(quota)));
 }
 
-/** More than any kernel's number of CPUs or nodes (NR_CPUS is 8192 at most). */
+/** Exceeds every kernel's number of CPUs or nodes (NR_CPUS is at most 8192). */
 const mostCpus = 1 << 16;
 
 /** The numbers in a kernel list such as "0-3,8,10-11", ascending; null for invalid text (an empty list is empty). */
@@ -59,14 +59,14 @@ export function parseCpuList(text: string): number[] | null {
 
 export interface Cgroup {
   version: 1 | 2;
-  /** The folder of its files for a controller, below the root. */
+  /** The folder of a controller's files, relative to the root. */
   directory: string;
 }
 
 /**
- * The groups, of versions 2 and 1, that may limit this process. In a container the path in /proc/self/cgroup is often
- * the host's, and does not exist; so its parents up to the mount point, which is the container's own group, are listed
- * too. Reading the existing ones finds the limits.
+ * The cgroups (versions 2 and 1) that may limit this process. In a container, /proc/self/cgroup often has the host's
+ * path, which does not exist there. So all parents up to the mount point, the container's own group, are listed too;
+ * reading those that exist finds the limits.
  */
 export function cgroupsOf(root: string, controller: "cpu" | "memory"): Cgroup[] {
   const groups: Cgroup[] = [];
@@ -89,9 +89,9 @@ export function cgroupsOf(root: string, controller: "cpu" | "memory"): Cgroup[] 
   return groups;
 }
 
-/** The group at the mount point, after all of its groups that lead to `group`, the innermost first. */
+/** All parents of `group` up to the mount point, the innermost first. */
 function upwards(version: Cgroup["version"], mount: string, group: string): Cgroup[] {
-  // A group outside of this cgroup namespace is "/../…", and has no files here.
+  // A group outside this cgroup namespace is "/../…", and has no files here.
   const names = group.split("/").filter((name) => name !== "");
   if (names.includes("..")) return [{ version, directory: mount }];
   return [...names.keys(), names.length]

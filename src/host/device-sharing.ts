@@ -26,9 +26,9 @@ export interface SharedDevice {
 }
 
 export interface SharingOptions {
-  /** The command of pinbench, in lower-case letters: "run". */
+  /** The pinbench command, such as "run". */
   command: string;
-  /** The process of pinbench that this one measures for, and that has the tickets; null if it has its own. */
+  /** The pinbench process that this one measures for, and that holds the tickets; null if this one has its own. */
   ownerPid: number | null;
 }
 
@@ -40,15 +40,15 @@ interface WaitOptions {
   onWait: (text: string) => void;
 }
 
-/** What measures on devices gets from its caller: the devices, the start, a signal and a listener. */
+/** What a caller gives to code that measures: devices, start time, a signal and a listener. */
 export interface MeasuringTurn<Prepared> {
   prepared: Prepared;
-  /** Other users of the devices, for a process that has announced itself; null if there cannot be any. */
+  /** Finds other users of the devices, for a process that has announced itself; null if there cannot be any. */
   sharing: DeviceSharing | null;
-  /** Start of the caller, as a date and on the clock of performance.now(). */
+  /** The caller's start, as a date and on the clock of performance.now(). */
   startedAt: Date;
   startedMs: number;
-  /** On the same clock: the start of its budget, which is later if it has waited for its turn. */
+  /** The start of the budget on the same clock: later than the caller's start if it waited for its turn. */
   countedFromMs: number;
   signal: AbortSignal;
   onActivity: (text: string) => void;
@@ -56,28 +56,28 @@ export interface MeasuringTurn<Prepared> {
 
 const pollMs = 200;
 
-/** Smallest interval between two looks, so that they cost no time between short rounds. */
+/** Shortest interval between looks at other users, so that they cost little time between short rounds. */
 const leastBetweenLooksMs = 1000;
 
-/** A device that runs kernels for less than this share of time is idle. */
+/** Below this percentage of time in kernels, a device counts as idle. */
 const idleComputePercent = 5;
 
-/** NVML's sampling period is at most a second: earlier activity no longer shows. */
+/** NVML samples over at most a second, so earlier activity no longer shows. */
 const samplingPeriodMs = 1200;
 
-/** Going ahead takes milliseconds: who holds the turn for longer does not use it. */
+/** A turn normally takes milliseconds. After this time its holder is ignored. */
 const longestTurnMs = 10_000;
 
 interface WatchedDevice {
   device: SharedDevice;
   record: SharingRecord;
-  /** Whether NVML has listed this process, with its own id here. */
+  /** Whether NVML lists this process under its id in this namespace. */
   seesItself: boolean;
 }
 
 /**
- * This process' use of some devices, and their other users. A process announces itself, and looks for others before it
- * opens a device, from time to time while it measures, and at the end.
+ * This process' use of devices, and their other users. It announces itself, and looks for others before it opens a
+ * device, from time to time while it measures, and at the end.
  */
 export class DeviceSharing {
   readonly #watched: WatchedDevice[];
@@ -85,7 +85,7 @@ export class DeviceSharing {
   #tickets: HeldName[] = [];
   #canAnnounce = true;
   #lookedMs = Number.NEGATIVE_INFINITY;
-  /** Since when another process has held the turn; null while none does. */
+  /** Since when another process has held the turn; null if none does. */
   #turnHeldMs: number | null = null;
 
   constructor(devices: readonly SharedDevice[], options: SharingOptions) {
@@ -98,8 +98,8 @@ export class DeviceSharing {
   }
 
   /**
-   * Announces that this process measures on the devices now, even if others do, and looks for these. No device is open
-   * yet. A process that measures for another one only looks.
+   * Announces that this process measures now, even if others do, and looks for them. Call it before opening devices. A
+   * process that measures for another one only looks.
    */
   async begin(): Promise<void> {
     if (this.#tickets.length === 0 && this.#options.ownerPid === null)
@@ -114,8 +114,8 @@ export class DeviceSharing {
   }
 
   /**
-   * Like begin(), after all others have finished: in the order in which processes began to wait. False if the signal
-   * was aborted before. Rejects with a PinbenchError after the longest wait.
+   * Like begin(), but waits for all others first, in the order in which processes began to wait. Returns false after an
+   * abort. Rejects with a PinbenchError after the longest wait.
    */
   async beginInTurn({ signal, mostNs, onWait }: WaitOptions): Promise<boolean> {
     const startedMs = Date.now();
@@ -153,8 +153,8 @@ export class DeviceSharing {
   }
 
   /**
-   * Looks again at the devices that this process, or one of `ownPids` that measures for it, has open now, by their
-   * ordinals. At most once a second, except for the last time.
+   * Looks again at the devices that this process or its children `ownPids` have open, by ordinal. Does so at most once
+   * a second, except for the last time.
    */
   async look(open: readonly number[], ownPids: readonly number[], isLast = false): Promise<void> {
     const nowMs = performance.now();
@@ -170,7 +170,7 @@ export class DeviceSharing {
     return this.#watched.map(({ record }) => structuredClone(record));
   }
 
-  /** Announces that this process no longer uses the devices; its end does so too. */
+  /** Announces the end of use; the end of the process does so too. */
   async release(): Promise<void> {
     const tickets = this.#tickets;
     this.#tickets = [];
@@ -181,7 +181,7 @@ export class DeviceSharing {
     const { command } = this.#options;
     const old = this.#tickets;
     try {
-      // One after the other, so that the existing ones can be removed again.
+      // Sequential, so that earlier tickets can be removed if one fails.
       this.#tickets = [];
       for (const { device } of this.#watched) {
         this.#tickets.push(await putUpTicket({ device: device.key, isWaiting, command, sinceMs }));
@@ -192,7 +192,7 @@ export class DeviceSharing {
     await Promise.all(old.map((ticket) => ticket.release()));
   }
 
-  /** True if this process has announced that it measures before any other waiting one could. */
+  /** True if this process announced measuring before any other waiting one could. */
   async #goAhead(place: ListedTicket["place"]): Promise<boolean> {
     const turn = this.#canAnnounce ? await takeTurn().catch(() => undefined) : undefined;
     const nowMs = performance.now();
@@ -210,7 +210,7 @@ export class DeviceSharing {
     }
   }
 
-  /** The users before this process, in words; null if it is its turn. */
+  /** A description of the users ahead of this process; null if it is its turn. */
   async #whoIsAhead(place: ListedTicket["place"]): Promise<string | null> {
     const texts: string[] = [];
     const tickets = listTickets();
@@ -241,7 +241,7 @@ export class DeviceSharing {
     return isStart ? `D${text.slice(1)}` : text;
   }
 
-  /** Whether this process and others of pinbench can see each other. */
+  /** Whether pinbench processes can see each other. */
   #canSeePinbench(tickets: readonly ListedTicket[] | null): boolean {
     return this.#canAnnounce && tickets !== null;
   }
@@ -263,9 +263,9 @@ export class DeviceSharing {
     if (listed == null) return;
     watched.seesItself ||= listed.some(({ pid }) => pid === process.pid);
     if (!watched.seesItself) {
-      // This process has a context: an empty list, or ids of another namespace, are wrong.
+      // This process has a context, so an empty list, or one with ids of another namespace, is wrong.
       markUnseen(watched, "programs");
-      // Ids in the earlier list are then not those of processes here.
+      // Ids in earlier lists were then not of processes here either.
       watched.record.others = watched.record.others.map((other) =>
         other.kind === "program" ? { ...other, pid: null, name: null } : other,
       );
@@ -274,7 +274,7 @@ export class DeviceSharing {
     for (const program of this.#strangers(watched, listed, ownPids)) keep(watched, program, false);
   }
 
-  /** The other programs that have the device open; null if NVML does not report them. */
+  /** Other programs that have the device open; null if NVML does not report them. */
   async #programs(watched: WatchedDevice): Promise<OtherProgram[] | null> {
     const { nvml } = watched.device;
     if (nvml === null) return [];
@@ -283,8 +283,8 @@ export class DeviceSharing {
   }
 
   /**
-   * Programs that belong neither to this run nor to another pinbench, which has a ticket while it measures, and whose
-   * processes are its children. A waiting pinbench has no device open yet, so nobody can hide behind it.
+   * Programs that belong neither to this run nor to another pinbench. Another pinbench has a ticket while it measures,
+   * and its processes are its children. A waiting pinbench has no device open yet, so it cannot cover for others.
    */
   #strangers(
     watched: WatchedDevice,
@@ -297,11 +297,11 @@ export class DeviceSharing {
     const families = new Set(measuring.map(({ pid }) => pid));
     if (ownerPid !== null) families.add(ownerPid);
     return listed
-      .filter(({ pid }) => !own.has(pid) && !lineOf(pid).some((one) => families.has(one)))
+      .filter(({ pid }) => !own.has(pid) && !withAncestors(pid).some((one) => families.has(one)))
       .map(({ pid, deviceMemoryBytes }) => otherProgram(pid, deviceMemoryBytes));
   }
 
-  /** The activity of this series' own processes must leave NVML's mean before the rest counts as another's. */
+  /** Waits, but not for long, until this series' own activity has left NVML's average; the rest counts as others'. */
   async #readActivity({ device, record }: WatchedDevice): Promise<void> {
     const startedMs = performance.now();
     for (;;) {
@@ -328,7 +328,7 @@ function isBefore(a: ListedTicket["place"], b: ListedTicket["place"]): boolean {
 }
 
 function otherPinbench({ pid, command, sinceMs }: ListedTicket): OtherProgram {
-  // Any program can publish a time to come, even one that no document can hold.
+  // Any program can publish a time in the future, or one that no document can hold.
   const isTime = sinceMs <= Date.now();
   return {
     kind: "pinbench",
@@ -341,7 +341,7 @@ function otherPinbench({ pid, command, sinceMs }: ListedTicket): OtherProgram {
 }
 
 function otherProgram(pid: number, deviceMemoryBytes: number | null): OtherProgram {
-  // Without such a process here, the id belongs to another namespace.
+  // If no such process exists here, the id belongs to another namespace.
   const name = readText("/", `proc/${pid}/comm`);
   return {
     kind: "program",
@@ -353,9 +353,7 @@ function otherProgram(pid: number, deviceMemoryBytes: number | null): OtherProgr
   };
 }
 
-/**
- * Records each program once. Another pinbench announces itself before it opens the device, so it is no stranger then.
- */
+/** Records each program once, unless too many are recorded. */
 function keep({ record }: WatchedDevice, other: OtherProgram, wasThereBefore: boolean): void {
   const isKnown = record.others.some(
     ({ pid, kind, since }) =>
@@ -369,8 +367,8 @@ function markUnseen({ record }: WatchedDevice, what: SharingRecord["unseen"][num
   if (!record.unseen.includes(what)) record.unseen.push(what);
 }
 
-/** A process and its ancestors; a worker process is two or three steps below the command. */
-function lineOf(pid: number): number[] {
+/** A process and its ancestors, up to four. A worker process is two or three levels below the command. */
+function withAncestors(pid: number): number[] {
   const line = [pid];
   while (line.length < 5) {
     const parent = readProcessStat(line.at(-1)!)?.parent ?? 0;

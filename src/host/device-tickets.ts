@@ -4,11 +4,10 @@ import { readText } from "./files.js";
 import { msPerTick, readProcessStat } from "./processes.js";
 
 /**
- * How processes of pinbench on one device know of each other: each binds a Unix socket in Linux' abstract namespace
- * (unix(7)), whose name describes it, and /proc/net/unix lists the names. There is no file that could be left behind,
- * redirected by a link, or be forbidden; the kernel removes a name when its process ends, however that happens. All
- * users of a machine see each other's names. Containers have separate names, unless they share the host's network;
- * otherwise only NVML shows them.
+ * Lets pinbench processes on one device find each other. Each binds a Unix socket in Linux' abstract namespace
+ * (unix(7)) whose name describes it; /proc/net/unix lists the names. No file can be left behind, redirected by a link,
+ * or forbidden, and the kernel removes the name when the process ends. All users of a machine see each other's names.
+ * Containers have separate names unless they share the host's network; otherwise only NVML shows their processes.
  */
 
 interface DeviceTicket {
@@ -21,32 +20,32 @@ interface DeviceTicket {
 
 export interface ListedTicket extends DeviceTicket {
   pid: number;
-  /** Place in the queue, compared as arrays: smaller is earlier. */
+  /** Position in the queue, compared as arrays: smaller is earlier. */
   place: readonly [sinceMs: number, pid: number];
 }
 
-/** A name that is kept until release(), or until the process ends. */
+/** A name that is held until release(), or until the process ends. */
 export interface HeldName {
   release(): Promise<void>;
 }
 
 const prefix = "pinbench/1/";
 
-/** Longest name after its first byte of 0. A longer one would be cut off silently. */
+/** Longest name after its leading zero byte. A longer one would be cut off silently. */
 const mostNameBytes = 107;
 
 /**
- * Lets one process at a time go from waiting to measuring. It has the full length, because some versions of Node pad
- * names with bytes of 0 and others do not.
+ * Held by the one process that goes from waiting to measuring. Padded to full length, because only some versions of
+ * Node pad names with zero bytes.
  */
 const turnName = `${prefix}turn`.padEnd(mostNameBytes, "\0");
 
-/** Distinguishes tickets of this process for one device within a millisecond; one digit, to be short. */
+/** Distinguishes this process' tickets for one device within a millisecond. One digit keeps names short. */
 let serial = 0;
 
 /**
- * Announces a ticket. Rejects with the system's error if there are no such sockets, as in some sandboxes, or if the
- * device's name is too long: a UUID has 40 bytes.
+ * Announces a ticket. Rejects with the system's error if abstract sockets are missing, as in some sandboxes, or if the
+ * device's name is too long (a UUID has 40 bytes).
  */
 export async function putUpTicket({ device, isWaiting, command, sinceMs }: DeviceTicket): Promise<HeldName> {
   serial = (serial + 1) % 10;
@@ -57,7 +56,7 @@ export async function putUpTicket({ device, isWaiting, command, sinceMs }: Devic
   return holdName(name);
 }
 
-/** The turn to go from waiting to measuring; null while another process has it. Rejects like putUpTicket(). */
+/** Takes the turn to go from waiting to measuring; null if another process has it. Rejects like putUpTicket(). */
 export function takeTurn(): Promise<HeldName | null> {
   return holdName(turnName).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "EADDRINUSE") return null;
@@ -66,31 +65,31 @@ export function takeTurn(): Promise<HeldName | null> {
 }
 
 function holdName(name: string): Promise<HeldName> {
-  // Connections have no purpose here.
+  // Nobody needs to connect.
   const server: Server = createServer((socket) => socket.destroy());
   return new Promise((resolve, reject) => {
-    // Permanent: errors of later connections do not matter.
+    // Stays installed: errors of later connections do not matter.
     server.on("error", reject);
-    // Exclusive: not through another process, as in Node's clusters.
+    // Exclusive, so that Node's clusters do not share it.
     server.listen({ path: `\0${name}`, exclusive: true }, () => {
-      // The name exists as long as the process, but does not keep it running.
+      // The name lives as long as the process, but does not keep it alive.
       server.unref();
       resolve({ release: () => new Promise((released) => server.close(() => released())) });
     });
   });
 }
 
-/** The end of a line in /proc/net/unix: the name, with "@" for each byte of 0. */
+/** The end of a line in /proc/net/unix: the name, with "@" for each zero byte. */
 const listedTicket =
   /@pinbench\/1\/([\w.-]+)\/(waiting|measuring)\/(\d{1,10})-\d\/(\d+)\/(\d{1,15})\/([a-z]{1,12})@*$/;
 
-/** The kernel reports when it booted in whole seconds. */
+/** The kernel reports its boot time in whole seconds. */
 const bootSlackMs = 2000;
 
 /**
- * The tickets of all other processes of this machine; null if the kernel does not list them. Any program can bind any
- * name, so a ticket counts only if its process exists and began before the time that the ticket gives. One of another
- * namespace of processes, such as a container's, cannot be checked and does not count.
+ * Tickets of all other processes of this machine; null if the kernel does not list them. Any program can bind any name,
+ * so a ticket counts only if its process exists and started before the ticket's time. Tickets from another process
+ * namespace, such as a container's, cannot be checked and do not count.
  */
 export function listTickets(root = "/"): ListedTicket[] | null {
   const text = readText(root, "proc/net/unix");

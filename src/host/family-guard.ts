@@ -2,12 +2,12 @@ import { Family } from "./child.js";
 import { notedProcesses, removeScratch, untilKilled } from "./processes.js";
 
 /*
- * The program of a process that outlives pinbench so that a family does not: `node family-guard.js VARIABLE VALUE FOLDER
- * end|kill`. If pinbench is killed, it ends the marked processes as pinbench would have, and removes the folder.
+ * A process that outlives pinbench, to end a job's processes: `node family-guard.js VARIABLE VALUE FOLDER end|kill`. If
+ * pinbench is killed, it ends the marked processes like pinbench would, and removes the folder.
  */
 
 const [variable = "", value = "", folder = "", how] = process.argv.slice(2);
-// Only shared memory created from now on counts as the family's.
+// Only shared memory created from now on counts as the job's.
 const family = new Family([variable, value]);
 const pids = await untilKilled();
 if (pids !== null) {

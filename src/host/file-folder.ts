@@ -4,10 +4,10 @@ import { PinbenchError } from "../errors.js";
 import { formatSizeRounded } from "../settings/units.js";
 import { fileErrorReason } from "../text-file.js";
 
-/** File systems without storage, by statfs(2): tmpfs, ramfs, hugetlbfs. */
+/** File systems in memory, by their number in statfs(2): tmpfs, ramfs, hugetlbfs. */
 const memoryFileSystems: readonly number[] = [0x01021994, 0x858458f6, 0x958458f6];
 
-/** The folder for files that pinbench makes; null is the temporary one. */
+/** The folder for files that pinbench makes; null means the temporary folder. */
 export function fileFolder(requested: string | null): string {
   return requested ?? tmpdir();
 }
@@ -17,8 +17,8 @@ export function isInMemory(path: string): boolean {
 }
 
 /**
- * Throws a usage error if files of this many bytes cannot be made there. A folder in memory is no disk's page cache, so
- * it is used only if it is requested, and never if the files are to be read from storage.
+ * Throws a usage error if files of this many bytes cannot be made there. A file system in memory has no page cache of a
+ * disk, so it is accepted only on request, and never if files must be read from storage.
  */
 export function checkFileFolder(requested: string | null, bytes: number, needsStorage = false): void {
   const folder = fileFolder(requested);

@@ -2,7 +2,7 @@ import { closeSync, existsSync, openSync, readdirSync, readFileSync, readSync } 
 import { join } from "node:path";
 
 /**
- * The text of `path` below `root`, trimmed; null if it cannot be read, which in /proc and /sys means that the kernel or
+ * The trimmed text of `path` below `root`; null if it cannot be read. In /proc and /sys that means that the kernel or
  * the container hides it.
  */
 export function readText(root: string, path: string): string | null {
@@ -18,7 +18,7 @@ export function readStart(root: string, path: string, maxBytes: number): string 
   return readBytes(root, path, maxBytes)?.toString("utf8") ?? null;
 }
 
-/** The first bytes of a file; fewer if the kernel does not give a user more. Null if it cannot be read. */
+/** The first bytes of a file; fewer if the kernel limits what a user may read. Null if it cannot be read. */
 export function readBytes(root: string, path: string, maxBytes: number): Buffer | null {
   try {
     const file = openSync(join(root, path), "r");
@@ -34,8 +34,8 @@ export function readBytes(root: string, path: string, maxBytes: number): Buffer 
 }
 
 /**
- * The whole number from 0 up in a text; null for other texts, and for numbers that are not exact, such as the
- * 9223372036854771712 bytes for "no limit" in cgroups of version 1.
+ * The whole number from 0 up in a text. Null for other texts and for inexact numbers, such as the 9223372036854771712
+ * bytes that mean "no limit" in cgroups of version 1.
  */
 export function countIn(text: string | undefined | null): number | null {
   const value = text != null && /^\d+$/.test(text) ? Number(text) : Number.NaN;
@@ -47,7 +47,7 @@ export function readCount(root: string, path: string): number | null {
   return countIn(readText(root, path));
 }
 
-/** The value after `key` and a colon in a text of such lines, such as /proc/meminfo; null without it. */
+/** The value after `key:` in lines like those of /proc/meminfo; null without it. */
 export function fieldOf(text: string | null, key: string): string | null {
   const line = text?.split("\n").find((candidate) => candidate.split(":", 1)[0]?.trim() === key);
   return line === undefined ? null : line.slice(line.indexOf(":") + 1).trim();

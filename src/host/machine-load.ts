@@ -18,7 +18,7 @@ import {
 } from "./system.js";
 import { lastLevelCache, numaNodes } from "./topology.js";
 
-/** The host's facts for the result document. Never throws: unreadable facts are null, or have a stated fallback. */
+/** The host's facts for the result document. Never throws: unreadable facts are null or have a default. */
 export function hostRecord(root = "/") {
   const cpus = allowedCpus(root);
   const cache = lastLevelCache(cpus, root);
@@ -36,7 +36,7 @@ export function hostRecord(root = "/") {
     transparentHugePages: transparentHugePages(root),
     lastLevelCacheBytes: cache.bytes,
     lastLevelCacheSource: cache.source,
-    // The governors of one machine's CPUs seldom differ, so the first allowed CPU is enough.
+    // The CPUs of one machine rarely have different governors, so the first allowed CPU is enough.
     governor: frequencyGovernor(cpus[0]!, root),
     virtualization: virtualization(root),
     container: container(root),
@@ -94,22 +94,22 @@ function readCpuTicks(root: string): LoadReading["cpus"] {
   return { count, totalTicks: busyTicks + idle! + iowait! + stolenTicks, stolenTicks, busyTicks };
 }
 
-/** "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345"; the total is in microseconds. */
+/** Parses "some avg10=0.00 avg60=0.00 avg300=0.00 total=12345", whose total is in microseconds. */
 function readStalledNs(root: string, resource: string): number | null {
   const text = /^some .*\btotal=(\d+)/m.exec(readText(root, `proc/pressure/${resource}`) ?? "")?.[1];
   const totalUs = countIn(text);
   return totalUs === null ? null : totalUs * 1e3;
 }
 
-/** The load of the machine over at least one stretch of time, each between two readings. */
+/** The machine's load over one or more periods, each between two readings. */
 export function loadBetween(stretches: readonly (readonly [LoadReading, LoadReading])[]) {
-  /** Growth of a counter over all stretches; null if a reading lacks it. */
+  /** Growth of a counter over all periods; null if a reading lacks it. */
   const grown = (read: (reading: LoadReading) => number | null): number | null => {
     let sum = 0;
     for (const [before, after] of stretches) {
       const [from, to] = [read(before), read(after)];
       if (from === null || to === null) return null;
-      // When a kernel removes CPUs, their time leaves the sums.
+      // When a kernel removes CPUs, the sums lose their time.
       sum += Math.max(0, to - from);
     }
     return sum;

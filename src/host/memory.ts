@@ -7,8 +7,8 @@ export function memoryTotalBytes(root = "/"): number {
 }
 
 /**
- * Bytes that can be allocated without swapping: MemAvailable, or what a limit of the cgroup or its parents leaves, if
- * that is less. Page cache that the kernel would free (inactive files) does not count as used.
+ * Bytes that can be allocated without swapping: MemAvailable, or what the limits of the cgroup and its parents leave,
+ * if less. Reclaimable page cache (inactive files) does not count as used.
  */
 export function memoryAvailableBytes(root = "/"): number {
   let availableBytes =

@@ -6,12 +6,12 @@ import { cpusOfNode, numaNodes, type Placement } from "./topology.js";
 
 interface NumaNode {
   node: number;
-  /** Those that this process may use; empty also for a node without CPUs. */
+  /** CPUs that this process may use; empty for a node without CPUs. */
   cpus: number[];
-  /** Whether it has host memory: not that of a GPU. */
+  /** Whether it has host memory, as opposed to a GPU's. */
   hasMemory: boolean;
   isAllowed: boolean;
-  /** To each node, as in sysfs: 10 for itself; empty if unknown. */
+  /** Distance to each node, as in sysfs: 10 for itself; empty if unknown. */
   distances: number[];
 }
 
@@ -38,12 +38,12 @@ export interface NumaPlacement {
   memoryNode: number;
 }
 
-/** With more nodes than this, CPUs and memory are on one node, or as near as possible: n nodes have n² combinations. */
+/** With more nodes than this, only the nearest CPUs are paired with each memory: n nodes have n² combinations. */
 const mostCrossedNodes = 4;
 
 /**
- * The placements to compare, each node's memory with its own CPUs first (of a node without CPUs, with the nearest ones);
- * none if this process can have memory of one node only.
+ * The placements to compare. Each node's memory comes first with its own CPUs, or the nearest ones. Empty if this
+ * process can use the memory of only one node.
  */
 export function placementsOn(nodes: readonly NumaNode[]): NumaPlacement[] {
   const memoryNodes = nodes.filter(({ hasMemory, isAllowed }) => hasMemory && isAllowed);
@@ -57,7 +57,7 @@ export function placementsOn(nodes: readonly NumaNode[]): NumaPlacement[] {
   return [...local, ...crossed];
 }
 
-/** Whether the CPUs are as near to the memory as possible: only these placements matter to a device's own access. */
+/** Whether the CPUs are the nearest to the memory: only these placements matter to a device's own access. */
 export function isNear(placement: NumaPlacement, all: readonly NumaPlacement[]): boolean {
   return all.find(({ memoryNode }) => memoryNode === placement.memoryNode)?.cpuNode === placement.cpuNode;
 }

@@ -19,7 +19,7 @@ const otherProgramSchema = z.object({
 });
 
 /**
- * A process with a context on a device, as NVML lists it. In a container the driver may report other process ids, or
+ * A process with a context on a device, as listed by NVML. In a container the driver may report other process ids, or
  * hide processes.
  */
 export interface DeviceProcess {
@@ -28,7 +28,7 @@ export interface DeviceProcess {
   deviceMemoryBytes: number | null;
 }
 
-/** Most programs in a record, because any program can pretend to be many. */
+/** Largest number of recorded programs, because any program can pretend to be many. */
 export const mostOthers = 16;
 
 export const sharingSchema = z.object({
@@ -66,14 +66,15 @@ export function describeOther({ kind, pid, name, since, deviceMemoryBytes }: Oth
   return `${what} (${facts.join(", ")})`;
 }
 
-/** Less activity before measuring is the noise of an idle device. */
+/** Less activity than this is the noise of an idle device. */
 const busyComputeShare = 0.05;
 const busyLinkGBps = 0.1;
 
 const mostNamed = 3;
 
 /**
- * Other users of a device, and its activity before: a sentence each, without a full stop; empty if it was used alone.
+ * Other users of a device and its earlier activity: one sentence each, without a full stop; empty if nobody else used
+ * it.
  */
 export function describeSharing({ device, others, activityBefore }: SharingRecord): string[] {
   const named = (list: readonly OtherProgram[]) => {
@@ -105,7 +106,7 @@ export function describeSharing({ device, others, activityBefore }: SharingRecor
   ];
 }
 
-/** Facts on other users that could not be read, a sentence each, without a full stop; empty if all could. */
+/** What could not be found out about other users: one sentence each, without a full stop. */
 export function describeUnseen({ device, unseen }: SharingRecord): string[] {
   const reasons = {
     programs: "other programs: NVML does not list them here",
@@ -114,10 +115,7 @@ export function describeUnseen({ device, unseen }: SharingRecord): string[] {
   return unseen.map((what) => `device ${device} may have been used by ${reasons[what]}`);
 }
 
-/**
- * One record per device from several runs on the same devices: all users in any run, and the highest activity before
- * one.
- */
+/** Merges the records of several runs, one per device: users of any run, and the highest activity before a run. */
 export function joinSharing(runs: readonly (readonly SharingRecord[])[]): SharingRecord[] {
   const records = new Map<number, SharingRecord>();
   for (const record of runs.flat()) {

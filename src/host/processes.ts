@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { packageRoot } from "../package-facts.js";
 import { countIn, fieldOf, listNames, readText } from "./files.js";
 
-/** Sends a signal to a whole group; 0 only checks. False if no process of the group exists any more. */
+/** Sends a signal to a process group; 0 only checks. Returns false if the group has no process left. */
 export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean {
   try {
     process.kill(-group, signal);
@@ -14,19 +14,18 @@ export function signalGroup(group: number, signal: NodeJS.Signals | 0): boolean 
   }
 }
 
-/** Messages to a guard: it has nothing left to do; and the prefix of a group that has ended. */
+/** Messages to a guard: "done" dismisses it; "ended" precedes a group that has ended. */
 const dismissal = "done";
 const ended = "ended";
 
 /**
- * Another process, with its own session, that ends process groups if pinbench is killed. On stdin it gets the numbers of
- * groups, one per line, those that have ended, and finally a word. If stdin ends without that word, pinbench was
- * killed.
+ * A process in its own session that ends process groups if pinbench is killed. Its stdin gets the numbers of groups and
+ * of ended groups, one per line, and finally a word. If stdin ends without that word, pinbench was killed.
  */
 export class Guard {
   readonly #process: ChildProcess;
 
-  /** `program` is a compiled program in dist/program/ that begins with untilKilled(). */
+  /** `program` is a compiled program in dist/program/ that starts with untilKilled(). */
   constructor(program: string, args: readonly string[]) {
     this.#process = spawn(process.execPath, [join(packageRoot, "dist/program", program), ...args], {
       detached: true,
@@ -42,7 +41,7 @@ export class Guard {
     if (group !== undefined) this.#process.stdin?.write(`${group}\n`);
   }
 
-  /** The number of a group that has ended may be reused. */
+  /** Must be called when a group has ended, because its number may be reused. */
   forget(group: number): void {
     this.#process.stdin?.write(`${ended} ${group}\n`);
   }
@@ -52,15 +51,15 @@ export class Guard {
   }
 }
 
-/** In the guard's process: the groups to end after its parent was killed; null if it was dismissed. */
+/** For the guard's process: the groups to end after its parent was killed; null if it was dismissed. */
 export async function untilKilled(): Promise<number[] | null> {
-  // It has a session of its own, so these signals come only from programs that signal all processes of the user.
+  // In its own session, it gets these signals only from programs that signal all processes of the user.
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => undefined);
   let received = "";
   try {
     for await (const text of process.stdin.setEncoding("utf8")) received += text;
   } catch {
-    // Ended in another way.
+    // The pipe broke.
   }
   if (received.includes(dismissal)) return null;
   const groups = new Set<number>();
@@ -72,25 +71,25 @@ export async function untilKilled(): Promise<number[] | null> {
 }
 
 interface ProcessStat {
-  /** Whether nothing of it runs any more, even if it has not been waited for. */
+  /** Whether it has ended, even if its parent has not waited for it. */
   hasEnded: boolean;
   /** Whether SIGSTOP, Ctrl-Z or a debugger has stopped it. */
   isStopped: boolean;
   parent: number;
   group: number;
   cpuNs: number;
-  /** Its start time, which together with its id identifies one process. */
+  /** Start time, which identifies a process together with its id. */
   started: string;
 }
 
 /** USER_HZ is 100 on x86-64 and arm64. */
 export const msPerTick = 10;
 
-/** Null if the process is gone, or /proc is missing. */
+/** Null if the process is gone or /proc is missing. */
 export function readProcessStat(pid: number | string, root = "/"): ProcessStat | null {
   const text = readText(root, `proc/${pid}/stat`);
   if (text === null) return null;
-  // "PID (NAME) STATE PARENT GROUP ...", where the name may contain anything. The fields are counted from the third on.
+  // "PID (NAME) STATE PARENT GROUP ...": the name may contain anything, so fields are counted after it.
   const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
   const [state] = fields;
   const [parent, group, userTicks, systemTicks] = [1, 2, 11, 12].map((index) => countIn(fields[index]));
@@ -105,15 +104,15 @@ export function readProcessStat(pid: number | string, root = "/"): ProcessStat |
   };
 }
 
-/** Threads that Node starts for itself. Without room for all of them it aborts or hangs without an error message. */
+/** Number of threads that Node starts for itself. If the limit stops them, it aborts or hangs without a message. */
 const threadsOfNode = 12;
 
 /** Capabilities that lift the limit (capabilities(7)): CAP_SYS_ADMIN and CAP_SYS_RESOURCE. */
 const exempting = (1n << 21n) | (1n << 24n);
 
 /**
- * Whether this user may start this many more processes of Node within RLIMIT_NPROC, which counts the threads of all of
- * a user's processes. True without such a limit, or if /proc is missing.
+ * Whether this user may start `count` more Node processes. RLIMIT_NPROC counts the threads of all the user's processes.
+ * True without a limit or without /proc.
  */
 export function hasRoomForProcesses(count: number, root = "/"): boolean {
   const limit = /^Max processes +(\d+)/m.exec(readText(root, "proc/self/limits") ?? "")?.[1];
@@ -124,7 +123,7 @@ export function hasRoomForProcesses(count: number, root = "/"): boolean {
   return threadsOfUser(user, root) + count * threadsOfNode <= Number(limit);
 }
 
-/** The system's own error for that, which shortageOf() puts into words. */
+/** The system's error for a full process table, which shortageOf() explains. */
 export function noRoomForProcesses(): Error {
   return Object.assign(new Error("no room for another process"), { code: "EAGAIN" });
 }
@@ -139,14 +138,14 @@ function threadsOfUser(user: string, root: string): number {
   return threads;
 }
 
-/** The real user's id in a text of /proc/PID/status. */
+/** The real user id in a text like /proc/PID/status. */
 function userOf(status: string | null): string | null {
   return fieldOf(status, "Uid")?.split(/\s+/, 1)[0] ?? null;
 }
 
 const folder = "/dev/shm";
 
-/** Names of shared memory from torch, multiprocessing, joblib and NCCL; a data set's own files have other names. */
+/** Names of shared memory from torch, multiprocessing, joblib and NCCL, as opposed to a data set's own files. */
 const knownNames = /^(torch_\d+_|psm_|nccl-|sem\.(mp-|loky-))/;
 
 /** Torch names shared memory after the process that shares it. */
@@ -154,28 +153,26 @@ const madeByTorch = /^torch_(\d+)_/;
 
 /**
  * Whether a process is Python's resource tracker or torch's torch_shm_manager. They remove the shared memory of dead
- * processes and then end by themselves; killing them sooner would leave it behind.
+ * processes and then end; killing them sooner would leave it behind.
  */
 export function keepsSharedMemory(pid: number): boolean {
   const command = readText("/", `proc/${pid}/cmdline`) ?? "";
   return /multiprocessing\.resource_tracker|torch_shm_manager/.test(command);
 }
 
-/** Shared memory in /dev/shm that killed processes of the user may leave behind, by known names. */
+/** Finds shared memory in /dev/shm that killed processes of the user left behind, by known names. */
 export class LeftSharedMemory {
   readonly #startedMs = Date.now();
   readonly #names = new Set<string>();
 
-  /** Records the names that these processes have open or mapped, because after their end its owner is unknown. */
+  /** Records names that these processes have open or mapped, because their owner is unknown after they end. */
   note(pids: readonly number[]): void {
     for (const pid of pids) {
       for (const name of sharedNames(pid)) if (knownNames.test(name)) this.#names.add(name);
     }
   }
 
-  /**
-   * Removes the recorded memory, and torch's memory named after one of `makers`, unless it is older than this object.
-   */
+  /** Removes the recorded memory, and torch's memory of the processes `makers`, unless it is older than this object. */
   remove(makers: ReadonlySet<number>): void {
     for (const name of listNames("/", folder)) {
       const maker = madeByTorch.exec(name)?.[1];
@@ -190,13 +187,13 @@ export class LeftSharedMemory {
   }
 }
 
-/** Processes of a Python program that may have named shared memory, and be gone: guard.py notes them in its folder. */
+/** Processes, even ended ones, of a Python program that may have named shared memory; guard.py lists them. */
 export function notedProcesses(scratch: string): number[] {
   const noted = listNames("/", scratch).flatMap((name) => /^process-(\d+)$/.exec(name)?.[1] ?? []);
   return noted.map(Number);
 }
 
-/** Removes a folder for sockets, and multiprocessing's semaphores that guard.py names after it: killed workers do not. */
+/** Removes a folder for sockets, and the semaphores named after it by guard.py, which killed workers leave. */
 export function removeScratch(scratch: string): void {
   for (const name of listNames("/", folder)) {
     if (name.startsWith(`sem.${basename(scratch)}-`)) rmSync(join(folder, name), { force: true });

@@ -9,8 +9,8 @@ export function hostname(root = "/"): string {
 }
 
 /**
- * The kernel's name for the CPU; "unknown" without one. Arm kernels give only the codes of implementer and part: those
- * of machines with NVIDIA GPUs have names here, others are shown unchanged.
+ * The kernel's name for the CPU; "unknown" without one. Arm kernels report only implementer and part codes: those of
+ * machines with NVIDIA GPUs are translated, others are shown unchanged.
  */
 export function cpuModel(root = "/"): string {
   const field = (key: string) => cpuInfoField(root, key);
@@ -21,7 +21,7 @@ export function cpuModel(root = "/"): string {
   return armNames[`${implementer} ${part}`] ?? `implementer ${implementer} part ${part}`;
 }
 
-/** By the codes of implementer and part (arch/arm64/include/asm/cputype.h of Linux). */
+/** Arm names by implementer and part (Linux, arch/arm64/include/asm/cputype.h). */
 const armNames: Readonly<Record<string, string>> = {
   "0x41 0xd0c": "Arm Neoverse N1",
   "0x41 0xd40": "Arm Neoverse V1",
@@ -37,8 +37,8 @@ const armNames: Readonly<Record<string, string>> = {
 };
 
 /**
- * A field of the first CPU in /proc/cpuinfo. Reading all would be slow on a large machine, because the kernel asks
- * every CPU for its frequency.
+ * A field of the first CPU in /proc/cpuinfo. Reading more is slow on large machines, because the kernel asks every CPU
+ * for its frequency.
  */
 export function cpuInfoField(root: string, key: string): string | null {
   return fieldOf(readStart(root, "proc/cpuinfo", 16 * 1024), key);
@@ -60,7 +60,7 @@ export function frequencyGovernor(cpu: number, root = "/"): string | null {
   return readText(root, `sys/devices/system/cpu/cpu${cpu}/cpufreq/scaling_governor`);
 }
 
-/** Names of virtual machines' firmware, in vendor or product. */
+/** Hypervisors by the vendor or product name of their firmware. */
 const firmwareNames: readonly { pattern: RegExp; name: string }[] = [
   { pattern: /VMware/i, name: "vmware" },
   { pattern: /VirtualBox|innotek/i, name: "virtualbox" },
@@ -74,8 +74,8 @@ const firmwareNames: readonly { pattern: RegExp; name: string }[] = [
 ];
 
 /**
- * The hypervisor of this machine; "unknown hypervisor" if the CPU reports an unlisted one; null on bare metal, as far
- * as is known.
+ * The hypervisor of this machine; "unknown hypervisor" if only the CPU reports one; null on bare metal, or if none is
+ * found.
  */
 export function virtualization(root = "/"): string | null {
   if (isWsl2(root)) return "wsl2";
@@ -87,11 +87,11 @@ export function virtualization(root = "/"): string | null {
     .join(" ");
   const known = firmwareNames.find(({ pattern }) => pattern.test(firmware))?.name ?? null;
   if (cpuFlags?.split(" ").includes("hypervisor")) return known ?? "unknown hypervisor";
-  // If the CPU has such a flag but does not set it, the firmware's name is that of a cloud's bare-metal machine.
+  // If the CPU could set the flag but does not, the firmware's name is that of a cloud's bare-metal machine.
   return cpuFlags === null ? known : null;
 }
 
-/** Control groups of container engines; a service such as docker.service is none. */
+/** Control groups of container engines; a service such as docker.service does not match. */
 const groupHints: readonly { pattern: RegExp; name: string }[] = [
   { pattern: /\/docker\/|docker-[0-9a-f]{12}/, name: "docker" },
   { pattern: /libpod-/, name: "podman" },
@@ -100,8 +100,8 @@ const groupHints: readonly { pattern: RegExp; name: string }[] = [
 ];
 
 /**
- * The container of this process ("docker", "podman", "kubernetes", "lxc", "containerd", "apptainer"); null without one,
- * as far as is known: cgroup namespaces hide most signs.
+ * The container of this process ("docker", "podman", "kubernetes", "lxc", "containerd", "apptainer"). Null if none is
+ * found: cgroup namespaces hide most signs.
  */
 export function container(root = "/"): string | null {
   const groups = readText(root, "proc/self/cgroup") ?? "";
@@ -120,8 +120,8 @@ function isWsl2(root: string): boolean {
 }
 
 /**
- * Whether the memory of GPUs is a NUMA node without CPUs, as with NVIDIA Grace: Neoverse V2 by Arm (implementer 0x41).
- * Amazon's Graviton 4 has the same cores, but no NVLink-C2C.
+ * Whether GPU memory appears as NUMA nodes without CPUs, as with NVIDIA Grace. Its CPU is a Neoverse V2 by Arm
+ * (implementer 0x41); Amazon's Graviton 4 has the same cores without NVLink-C2C.
  */
 export function joinsGpuMemory(root = "/"): boolean {
   return (

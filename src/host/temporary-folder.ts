@@ -12,9 +12,7 @@ export function temporaryPath(parent = tmpdir()): string {
   return join(parent, `pinbench-${randomBytes(6).toString("base64url")}`);
 }
 
-/**
- * Makes a folder for a process' sockets and files that no other user can read; throws a PinbenchError if that fails.
- */
+/** Makes a folder for sockets and files that no other user can read. Throws a PinbenchError on failure. */
 export function makeTemporaryFolder(path = temporaryPath()): string {
   try {
     mkdirSync(path, { mode: 0o700 });

@@ -6,7 +6,7 @@ import { MiB } from "../settings/units.js";
 import { allowedCpus, parseCpuList, usableCpuCount } from "./cpus.js";
 import { listNames, readCount, readText } from "./files.js";
 
-/** The online NUMA nodes, ascending; only node 0 if the kernel knows none. */
+/** The online NUMA nodes, ascending; [0] if the kernel has no NUMA. */
 export function numaNodes(root = "/"): number[] {
   const online = parseCpuList(readText(root, "sys/devices/system/node/online") ?? "") ?? [];
   if (online.length > 0) return online;
@@ -45,11 +45,11 @@ export function numaNodeOfPciDevice(pciBusId: string, root = "/"): number | null
   return readCount(root, `sys/bus/pci/devices/${name}/numa_node`);
 }
 
-/** Used if the kernel reports no size: larger than most, so that a cold pool is cold rather than small. */
+/** Assumed cache size if the kernel reports none: large, so that a cold pool is surely cold. */
 const assumedBytes = 64 * MiB;
 
 interface LastLevelCache {
-  /** Size of all instances together that the CPUs can use. */
+  /** Combined size of all instances that the CPUs can use. */
   bytes: number;
   /** Source of the figure: "sysfs index3 x2" is two caches described as index3, "assumed" is a guess. */
   source: string;
@@ -63,12 +63,12 @@ interface CacheInstance {
   cpus: readonly number[];
 }
 
-/** The caches of the highest level that `cpus` use, each counted once. Virtual machines may misreport them. */
+/** The highest-level caches that `cpus` use, each counted once. Virtual machines may misreport them. */
 export function lastLevelCache(cpus: readonly number[], root = "/"): LastLevelCache {
   const largestOfEach: CacheInstance[] = [];
   const covered = new Set<number>();
   for (const cpu of cpus) {
-    // Its cache is known from a CPU that shares it, which saves thousands of files on a large machine.
+    // A CPU that shares this cache was read already; skipping saves thousands of files on large machines.
     if (covered.has(cpu)) continue;
     const [largest] = dataCachesOf(cpu, root).sort((a, b) => b.level - a.level);
     if (largest === undefined) continue;
@@ -76,7 +76,7 @@ export function lastLevelCache(cpus: readonly number[], root = "/"): LastLevelCa
     for (const sharer of largest.cpus) covered.add(sharer);
   }
   const level = Math.max(0, ...largestOfEach.map((cache) => cache.level));
-  // A level 1 cache alone means that the kernel does not know the larger ones.
+  // If only level 1 is listed, the kernel does not know the larger caches.
   if (level < 2) return { bytes: assumedBytes, source: "assumed" };
   const lastLevel = largestOfEach.filter((cache) => cache.level === level);
   const indexes = [...new Set(lastLevel.map((cache) => cache.index))].join(", ");
@@ -98,10 +98,10 @@ function dataCachesOf(cpu: number, root: string): CacheInstance[] {
   });
 }
 
-/** 1 TiB: far more than any cache, so that the sum over all is exact. */
+/** 1 TiB, above any cache, so that sums stay exact. */
 const mostCacheBytes = 2 ** 40;
 
-/** The kernel writes "36608K", in units of 1024 bytes. */
+/** Parses sizes like "36608K", in units of 1024 bytes. */
 function parseCacheSize(text: string): number | null {
   const match = /^(\d+)([KMG]?)$/.exec(text);
   const bytes = Number(match?.[1] ?? 0) * 1024 ** ["", "K", "M", "G"].indexOf(match?.[2] ?? "");
@@ -109,10 +109,9 @@ function parseCacheSize(text: string): number | null {
 }
 
 /**
- * The path from the host bridge down to a PCI device, by names in sysfs: ["pci0000:00", "0000:00:01.0", "0000:01:00.0",
- * "0000:02:00.0"] is a host bridge, its root port, and the upstream and downstream ports of a switch. Null if sysfs
- * hides it: the device is missing, or right below the host bridge, where virtual machines put it regardless of the real
- * machine.
+ * The path from the host bridge to a PCI device, by names in sysfs: ["pci0000:00", "0000:00:01.0", "0000:01:00.0",
+ * "0000:02:00.0"] is a host bridge, a root port, and a switch's upstream and downstream port. Null if sysfs hides it:
+ * the device is missing, or it is directly below the host bridge, as in virtual machines whatever the hardware is.
  */
 export function upstreamPath(pciBusId: string, root = "/"): string[] | null {
   const name = sysfsPciName(pciBusId);
@@ -130,16 +129,17 @@ export function upstreamPath(pciBusId: string, root = "/"): string[] | null {
 }
 
 export interface Placement {
-  /** Null if the system decides: with one node, or a device of an unknown node. */
+  /** Null if the system chooses: with a single node, or if the device's node is unknown. */
   numaNode: number | null;
   cpus: number[];
-  /** Number of its CPUs that the cgroup's quota lets run at once. */
+  /** Number of its CPUs that the cgroup's quota allows to run at once. */
   threads: number;
 }
 
 /**
- * The placement for a device. `local`, and `all` for copies that name no node, is the device's own node, if it is known
- * and has CPUs that this process may use; otherwise there is no restriction. Throws a usage error for a node that is missing, or whose CPUs this process may not use.
+ * The placement for a device. `local`, and `all` for copies without a node, means the device's own node if it is known
+ * and this process may use its CPUs; otherwise no restriction. Throws a usage error for a missing node, or one whose
+ * CPUs this process may not use.
  */
 export function choosePlacement(pciBusId: string, choice: NumaChoice, root = "/"): Placement {
   const allowed = allowedCpus(root);

@@ -2,8 +2,8 @@ import type { DocumentKind } from "../draw/document-kind.js";
 import type { DocumentName } from "../settings/document-formats.js";
 
 /*
- * The kinds of documents. Each is defined in its feature's folder, and loaded on demand; its formats are in
- * settings/document-formats.ts.
+ * The kinds of documents, loaded on demand. Each is defined in its feature's folder; settings/document-formats.ts has
+ * its formats.
  */
 
 const kinds = {
@@ -34,7 +34,7 @@ export function loadKind<Name extends DocumentName>(name: Name): Promise<Documen
   return loads[name]();
 }
 
-/** Whether `value` names a kind, like the `kind` of a document; a result has none. */
+/** Whether `value` is the `kind` of a document other than a result, which has none. */
 export function isDocumentName(value: unknown): value is DocumentName {
   return typeof value === "string" && Object.hasOwn(kinds, value);
 }

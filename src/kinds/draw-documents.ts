@@ -9,7 +9,7 @@ import { PinbenchError } from "../errors.js";
 import { packageVersion } from "../package-facts.js";
 import { type FoundDocument, type KnownDocument, loadKind } from "./document-kinds.js";
 
-/** Documents of any kind, and their difference, as one HTML file. */
+/** Documents of any kind and their comparison, as one HTML file. */
 export async function pageOfDocuments(
   documents: readonly FoundDocument[],
   difference: Chapter | null = null,
@@ -18,7 +18,7 @@ export async function pageOfDocuments(
 }
 
 /**
- * The documents' chart of this name as an SVG file; null is the first chart. Rejects with a usage error that lists the
+ * The chart with this name as an SVG file, or the first chart for null. Rejects with a usage error that lists the
  * existing charts.
  */
 export async function chartOfDocuments(

@@ -27,8 +27,8 @@ export async function readDocuments(path: string): Promise<FoundDocument[]> {
 }
 
 /**
- * The kind that the beginning of a file names as pinbench's JSON; null if it names none. A pipe is not looked into: what
- * is read here would be gone.
+ * The kind that a file names at its beginning, as JSON from pinbench; null if it names none. Pipes are not read,
+ * because what is read is gone.
  */
 export async function kindOfFile(path: string): Promise<DocumentName | null> {
   const info = await stat(path).catch(() => null);
@@ -38,7 +38,7 @@ export async function kindOfFile(path: string): Promise<DocumentName | null> {
 }
 
 async function readFile(path: string): Promise<KnownDocument> {
-  // Reading it reports any other fault of the path.
+  // Other faults of the path are reported by reading it.
   if (extname(path) === ".jsonl") return historyOf(path, await readHistoryFile(path));
   return documentOf(parseJson(await readTextFile(path), path, `Give ${readable}.`), path);
 }
@@ -57,7 +57,7 @@ function historyOf(path: string, history: Awaited<ReturnType<typeof readHistory>
   return { kind: "history", document };
 }
 
-/** Lists of folders, which are no documents, and what to give instead. */
+/** Files that list folders and are no documents, and what to give instead. */
 const folderLists: Readonly<Record<string, { what: string; hint: string }>> = {
   "fleet-run": {
     what: "the list of a folder of nodes' results",
@@ -95,8 +95,8 @@ async function documentOf(value: unknown, path: string): Promise<KnownDocument> 
 }
 
 /**
- * The runs of a baseline are fresh processes with the same cells, like those of `run --runs`, and are shown in the
- * same way: the median of their medians, and the interval between them. Other runs are shown one by one.
+ * Joins a baseline's runs, which are fresh processes with the same cells, like those of `run --runs`: each cell has the
+ * median of the medians, and the interval between them. Other runs are returned one by one.
  */
 function joined(runs: readonly ResultDocument[]): readonly ResultDocument[] {
   const [first, ...others] = runs;

@@ -11,10 +11,10 @@ import { defaultThresholds, mergeThresholds } from "../settings/thresholds.js";
 import type { Quantity } from "../settings/units.js";
 import { forCallers } from "./for-callers.js";
 
-/** A file, a folder of runs, or documents: of one run, or of several runs on one machine. */
+/** A file, a folder of runs, or documents of one or several runs on one machine. */
 export type Results = string | ResultDocument | readonly ResultDocument[];
 
-/** The drops that count, with the keys of `thresholds` in pinbench.config.json. */
+/** The drops that count as regressions, with the keys of `thresholds` in pinbench.config.json. */
 export interface ThresholdOptions {
   default?: Quantity;
   memory?: Partial<Record<Memory, Quantity>>;
@@ -68,7 +68,7 @@ async function resultSetOf(results: Results | undefined, role: "baseline" | "can
   const documents = all.map((value) => checkedResult(value, `a document of the ${role}`));
   if (documents.length === 0) throw new PinbenchError("usage", `The ${role} has no runs.`);
   if (new Set(documents.map(({ run }) => run.id)).size < documents.length) {
-    // It would count as another process, and make the spread between processes look smaller than it is.
+    // The same run would count as two processes, and make their noise look too small.
     throw new PinbenchError("usage", `The ${role} has the same run twice.`);
   }
   return { path: null, runs: documents.flatMap((document) => runsOf(document, null)) };

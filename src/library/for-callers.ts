@@ -1,16 +1,16 @@
 import { PinbenchError } from "../errors.js";
 
-/** The library's backend unless one is requested: the emulated device's figures are not taken for a GPU's. */
+/** The library's default: it never returns the emulated device's figures unless requested. */
 export const gpuAlone = { backend: "cuda" } as const;
 
 /**
- * The function for callers without types: without an argument it behaves as with empty options, and the messages of its
- * errors end with their hint, which the command line prints separately.
+ * Adapts a function for callers without types: a missing argument means empty options, and error messages end with
+ * their hint, which the command line prints separately.
  */
 export function forCallers<Work extends (options: never) => Promise<unknown>>(work: Work): Work {
   const called = async (options: unknown = {}) => {
     try {
-      refuseStrange(options);
+      refuseInvalid(options);
       return await work(options as never);
     } catch (error) {
       if (error instanceof PinbenchError && error.hint !== null) {
@@ -26,13 +26,13 @@ export function forCallers<Work extends (options: never) => Promise<unknown>>(wo
   return called as unknown as Work;
 }
 
-/** Throws a usage error for options that no function takes, whatever their names. */
-function refuseStrange(options: unknown): void {
+/** Throws a usage error for something that cannot be options of any function. */
+function refuseInvalid(options: unknown): void {
   if (typeof options !== "object" || options === null || Array.isArray(options)) {
     throw new PinbenchError("usage", "The options must be an object.");
   }
   const { signal, onProgress } = options as { signal?: Partial<AbortSignal> | null; onProgress?: unknown };
-  // That of another context, such as a test runner's, is no instance of this one's class.
+  // A signal from another context, such as a test runner's, is not an instance of this AbortSignal.
   if (signal !== undefined && typeof signal?.addEventListener !== "function") {
     throw new PinbenchError("usage", "The option signal must be an AbortSignal.");
   }

@@ -7,7 +7,7 @@ import { callNow, fillRunSettings, readOptions } from "../settings/settings.js";
 import { runSettings, settingsInCellIds } from "../settings/table.js";
 import { forCallers, gpuAlone } from "./for-callers.js";
 
-/** What to measure and how: keys, values and defaults as in `plan` of pinbench.config.json. */
+/** What to measure and how: keys, values and defaults of `plan` in pinbench.config.json. */
 export type PlanOptions = Omit<Options<typeof runSettings>, "cells">;
 
 export interface RunOptions extends PlanOptions {
@@ -15,7 +15,7 @@ export interface RunOptions extends PlanOptions {
   cells?: readonly string[];
   /** Ends the run early: its document has the results so far, and the status "aborted". */
   signal?: AbortSignal;
-  /** Called before each visit of a cell. */
+  /** Called before each measurement of a cell. */
   onProgress?: (progress: RunProgress) => void;
 }
 

@@ -29,7 +29,7 @@ export interface TuneOptions extends Omit<Options<typeof tuneSettings>, "go"> {
 export const tune = forCallers(
   async ({ signal = new AbortController().signal, command, ...options }: TuneOptions): Promise<Tuning> => {
     const call = callNow();
-    // The caller decides what happens to the command after the search.
+    // After the search, the caller decides what happens to the command.
     const { go, ...known } = tuneSettings;
     const requested = readOptions(known, options);
     const settings = { ...defaultsOf(tuneSettings), ...requested, go: go.default };

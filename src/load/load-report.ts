@@ -71,7 +71,7 @@ function alertsOf({ notice, status, verification: { mismatchedBytes }, others }:
 const rateOf = (way: LoadedWay | undefined) => way?.gigabytesPerSecond?.median ?? 0;
 const rateText = (way: LoadedWay) => `${formatGBps(rateOf(way))} GB/s`;
 
-/** A smaller ratio of rates is no gain. */
+/** Smallest ratio of rates that counts as a gain. */
 const leastGain = 1.1;
 
 function answersOf(load: WeightsLoad): Note[] {
@@ -140,7 +140,7 @@ function rowOf(
   return [...names, figure(formatGBps(rate.median), spread), figure(formatGBps(copyRate))];
 }
 
-/** Of a cold pass storage delivers at least this share, as the system counts it. */
+/** Minimum share of a cold pass that must come from storage, as the system counts it. */
 const coldShare = 0.9;
 
 function notesOf({ ways, copiedBytes }: WeightsLoad): Note[] {

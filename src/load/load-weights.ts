@@ -24,38 +24,36 @@ import { makeFile, type WeightsFile, weightsFiles } from "./weights-files.js";
 interface LoadRequest {
   backend: BackendChoice;
   device: number;
-  /** Files and folders; without any, a file of `makeBytes` is made. */
+  /** Files and folders; if empty, a file of `makeBytes` is created. */
   paths: readonly string[];
   makeBytes: number | null;
   fileFolder: string | null;
   cold: boolean;
-  /** Numbers of threads that fill slots; null for one, and one per CPU up to 8. */
+  /** Numbers of threads that fill slots; null for 1 and one per CPU, up to 8. */
   threads: readonly number[] | null;
   budgetNs: number;
 }
 
-/** Files that can be loaded, and an existing device. */
 interface PreparedLoad extends LoadedAddon {
   request: LoadRequest;
   backend: Backend;
   devices: readonly [DeviceFacts];
-  /** Empty if one is to be made. */
+  /** Empty if a file will be created. */
   files: readonly WeightsFile[];
   mostBytes: number;
 }
 
-/** Copied at most: long against the start of threads, on any link. */
+/** Maximum bytes to copy: takes long compared with starting threads, on any link. */
 const usualBytes = 8192 * MiB;
 
-/** What a thread pins: cuda/weights/weights_load.cpp. */
+/** Bytes that a thread pins: cuda/weights/weights_load.cpp. */
 const slotsBytes = 3 * 16 * MiB;
 
 const mostUsualThreads = 8;
 
-/** Of each way, as far as the budget goes; the first is always made. */
+/** Maximum passes of each method, within the budget; the first is always made. */
 const mostPasses = 3;
 
-/** Checks files and device before measuring. Rejects with a PinbenchError. */
 export async function prepareLoad(request: LoadRequest): Promise<PreparedLoad> {
   const { paths, makeBytes } = request;
   if ((paths.length === 0) === (makeBytes === null)) {
@@ -106,8 +104,8 @@ function waysOf(threads: readonly number[], isCold: boolean): LoadedWay[] {
 }
 
 /**
- * Measures each way, in a process of its own, because a mapping of a file that is cut ends it. Resolves with what was
- * measured, also after an interruption; rejects with a PinbenchError if a file changes or the device fails.
+ * Measures each method in another process, because a mapping of a truncated file kills its process. Resolves with the
+ * results, also after an interruption; rejects with a PinbenchError if a file changes or the device fails.
  */
 export async function loadWeights(turn: MeasuringTurn<PreparedLoad>): Promise<WeightsLoad> {
   const { prepared, sharing, signal, onActivity } = turn;
@@ -129,7 +127,7 @@ export async function loadWeights(turn: MeasuringTurn<PreparedLoad>): Promise<We
   return passes.document();
 }
 
-/** The passes of all ways over the same pieces of the files. */
+/** Passes of all methods over the same pieces. */
 class WeightsPasses {
   readonly #turn: MeasuringTurn<PreparedLoad>;
   readonly #files: readonly WeightsFile[];
@@ -158,7 +156,7 @@ class WeightsPasses {
     try {
       const session = { device: devices[0].ordinal, cpus, threads, numaNode };
       await worker.call("open", { backend: backend.name, session });
-      // Reads the files into the page cache, and sets up the driver and the link.
+      // A warm-up: reads the files into the page cache, and sets up driver and link.
       await this.#measureWay({ ...this.#ways[0]!, passes: [] }, worker);
       const endMs = countedFromMs + request.budgetNs / 1e6;
       for (let round = 0; round < mostPasses; ++round) {
@@ -173,7 +171,7 @@ class WeightsPasses {
     }
   }
 
-  /** A way that this machine refuses is a result. */
+  /** Measures a method; a refusal by this machine is a result. */
   async #measureWay(way: LoadedWay, worker: WorkerProcess): Promise<void> {
     try {
       if (way.error === null) await this.#measurePass(way, worker);
@@ -191,7 +189,7 @@ class WeightsPasses {
     if (way.isCold) await this.#turn.prepared.addon.dropFromPageCache(files);
     const request = { files, pieces: this.#pieces, way: way.way, threads: way.threads };
     const { checkedBytes, mismatchedBytes, ...pass } = await worker.call("loadWeights", request);
-    // Bytes of a file that was written to meanwhile did not arrive wrong.
+    // If a file was changed during the pass, differing bytes are no copy error.
     await refuseChange(this.#files);
     way.passes.push(pass);
     this.#verification.checkedBytes += checkedBytes;
@@ -235,7 +233,7 @@ async function refuseChange(files: readonly WeightsFile[]): Promise<void> {
   }
 }
 
-/** The first pieces of the files, in order, up to this many bytes; the last one may be cut. */
+/** The first pieces of the files, up to this many bytes; the last one may be cut. */
 function firstPieces(files: readonly WeightsFile[], mostBytes: number): WeightsPiece[] {
   let leftBytes = mostBytes;
   const all = files.flatMap(({ pieces }, file) => pieces.map((piece) => ({ ...piece, file })));

@@ -8,7 +8,7 @@ import type { WeightsPiece } from "../native/loader-contract.js";
 import { MiB } from "../settings/units.js";
 import { fileErrorReason } from "../text-file.js";
 
-/** A file to load: its name for people, the path to open it by, and its pieces in the order of copying. */
+/** A file to load: its displayed name, the path to open, and its pieces in the order of copying. */
 export interface WeightsFile {
   path: string;
   openPath: string;
@@ -23,8 +23,8 @@ const safetensors = ".safetensors";
 const pieceBytes = 64 * MiB;
 
 /**
- * The files of paths and folders; of a folder those of safetensors, or all if it has none. Rejects with a PinbenchError
- * on the first that cannot be loaded; `isCold`: from storage.
+ * Files of paths and folders. From a folder, safetensors files, or all files if it has none. Rejects with a
+ * PinbenchError on the first that cannot be loaded. `isCold`: load from storage.
  */
 export async function weightsFiles(paths: readonly string[], isCold: boolean): Promise<WeightsFile[]> {
   const files: WeightsFile[] = [];
@@ -51,7 +51,7 @@ async function filesIn(folder: string): Promise<string[]> {
 
 async function weightsFile(path: string, isCold: boolean): Promise<WeightsFile> {
   const info = await stat(path);
-  // Opening a named pipe would wait for its other end.
+  // Opening a named pipe would block.
   if (!info.isFile()) throw unreadable(path, "it is not a regular file");
   if (info.size === 0) throw unreadable(path, "it is empty");
   if (isCold && isInMemory(path)) throw unreadable(path, "it is in memory and has no storage for --cold");
@@ -72,13 +72,13 @@ function piecesOf(bytes: number): WeightsFile["pieces"] {
   }));
 }
 
-/** The format's own limit of a header. */
+/** The format's limit for a header. */
 const mostHeaderBytes = 100e6;
 
 const offset = z.int().min(0);
 const headerSchema = z.record(z.string(), z.object({ data_offsets: z.tuple([offset, offset]) }));
 
-/** The tensors in the order of the file: 8 bytes with the length of a header of JSON, the header, and the data. */
+/** Tensors in file order. A file has 8 bytes with the length of the header, the JSON header, and the data. */
 async function tensorsIn(handle: FileHandle, path: string, size: number): Promise<WeightsFile["pieces"]> {
   const read = async (at: number, bytes: number) =>
     (await handle.read(Buffer.alloc(bytes), 0, bytes, at)).buffer;
@@ -106,8 +106,8 @@ function headerOf(text: string): z.infer<typeof headerSchema> | null {
 }
 
 /**
- * Makes a file of this size, of which no two pieces are equal, written to storage. It has no name from its first byte on,
- * so that nothing is left behind if this process is killed. Rejects with a PinbenchError.
+ * Creates a file of this size on storage, with different pieces. Its name is removed before the first byte, so nothing
+ * is left behind if this process is killed. Rejects with a PinbenchError.
  */
 export async function makeFile(
   bytes: number,

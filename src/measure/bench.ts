@@ -11,26 +11,26 @@ import type {
 } from "../native/contract.js";
 import type { PlannedArenas } from "../plan/geometry.js";
 
-/** Seed of the test pattern. All measurements have the same one, so that their data is the same too. */
+/** Seed of the test pattern, the same in all measurements so that their data is equal. */
 const patternSeed = 1;
 
-/** Which device to open, and where its threads and memory are. */
+/** Which device to open, and where its threads and host memory are. */
 export interface BenchOptions {
   driver: Pick<NativeDriver, "openSession">;
   device: number;
-  /** A node of null leaves memory to the system. */
+  /** With a null node the system places memory. */
   placement: Pick<Placement, "cpus" | "threads" | "numaNode">;
-  /** Ends the current measurement, and every later one, when the driver call in flight returns. */
+  /** Ends the current and every later measurement when the current driver call returns. */
   signal?: AbortSignal;
-  /** Whether to ask the system for the nodes of pages (no). */
+  /** Whether to query the NUMA nodes of pages (no). */
   reportsNodes?: boolean;
-  /** Where files are made whose mappings are copied. */
+  /** Folder for the files whose mappings are copied. */
   fileFolder?: string;
-  /** Gets the system's refusal of the node, which is then left to first touch; may throw. */
+  /** Called if the system refuses the node, which then depends on first touch; may throw. */
   onRefused?: (refusal: NativeError) => void;
 }
 
-/** An open device. All that measures on one opens it here; plans differ, benches do not. */
+/** An open device. All measuring code opens devices here; plans differ, benches do not. */
 export class Bench {
   readonly session: NativeSession;
   readonly #signal: AbortSignal | undefined;
@@ -45,7 +45,7 @@ export class Bench {
   }
 
   /**
-   * Opens a device. If a container forbids the choice of a node, first touch by that node's CPUs does nearly as well.
+   * Opens a device. If a container forbids choosing a node, first touch by that node's CPUs works almost as well.
    * Rejects with the driver's error.
    */
   static async open(options: BenchOptions): Promise<Bench> {
@@ -62,7 +62,7 @@ export class Bench {
     return new Bench(session, signal);
   }
 
-  /** Reserves host memory of a planned kind, and before the first one the device's. Rejects with the driver's error. */
+  /** Reserves host memory of a planned kind and, on the first call, device memory. Rejects with the driver's error. */
   async reserve(
     { device, deviceCopies, host, staging }: PlannedArenas,
     kind: ArenaKind,
@@ -75,7 +75,7 @@ export class Bench {
     return this.session.reserveHost(kind, host[kind]!);
   }
 
-  /** Measures copies. Rejects with the driver's error, or with one of the code ABORTED if they were cut short. */
+  /** Measures copies. Rejects with the driver's error, or with the code ABORTED if aborted. */
   async copy(request: MeasureRequest): Promise<MeasureResult> {
     const result = await this.session.measure(request);
     if (result.aborted) throw Object.assign(new Error("aborted"), { code: "ABORTED" });
@@ -89,7 +89,7 @@ export class Bench {
   }
 }
 
-/** The outcomes of calls that meet at a rendezvous; one that fails releases the others, which would wait for it. */
+/** The outcomes of calls that wait for each other. If one fails, it cancels the rendezvous to release the others. */
 export function settledTogether<Result>(
   rendezvous: Pick<NativeRendezvous, "cancel">,
   calls: readonly Promise<Result>[],

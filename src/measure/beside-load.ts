@@ -9,18 +9,15 @@ import type {
 import type { LoadLimits } from "../plan/limits.js";
 import { loadAloneNs, loadSettlingNs } from "../plan/sampling.js";
 
-/**
- * Rates of a load in one visit of a cell, in units (operations or bytes) per nanosecond: alone, and during the copies.
- */
+/** Rates of a load in one visit of a cell, in units (operations or bytes) per nanosecond: alone, and during copies. */
 export interface LoadVisit {
   alone: number;
   during: number;
 }
 
 /**
- * The loads of one device, one at a time. A load continues from one visit to the next, so that its rate alone is
- * measured under the same lasting load as during the copies: a GPU that was idle is faster for a while, which would
- * look like a loss.
+ * The loads of one device, one at a time. A load runs on between visits, so that its rate alone is also measured under
+ * sustained load: a GPU that was idle is faster for a while, which would look like a loss.
  */
 export class BesideLoads {
   readonly #session: NativeSession;
@@ -37,7 +34,7 @@ export class BesideLoads {
     if (this.#running?.kind === kind) return;
     const before = this.#running;
     this.#running = null;
-    // Cells that ran with it have received its error already.
+    // Its error was already reported to the cells that used it.
     await before?.load.stop().catch(() => undefined);
     if (kind === null) return;
     const load = await this.#session.startLoad({ kind, ...this.#limits });
@@ -46,8 +43,8 @@ export class BesideLoads {
   }
 
   /**
-   * Measures while the load runs, and returns its rates too: null if nothing was measured. Rejects with the NativeError
-   * of either.
+   * Measures while the load runs; also returns the load's rates, or null if they are unknown. Rejects with the
+   * NativeError of either.
    */
   async visit(measure: () => Promise<MeasureResult>): Promise<[MeasureResult, LoadVisit | null]> {
     const { load, work } = this.#running!;
@@ -58,11 +55,11 @@ export class BesideLoads {
     if (result.aborted) return [result, null];
     const during = spanOf(result.columns);
     const alone = work.rateIn([before, work.completed(after)]);
-    // If the load completed nothing on a busy machine, its rates are unknown.
+    // On a busy machine the load may complete nothing, so its rates are unknown.
     return [result, alone > 0 ? { alone, during: work.rateIn([during]) } : null];
   }
 
-  /** The span of time in which only the load ran. */
+  /** Waits; returns the span in which only the load ran. */
   async #watch(): Promise<LoadSpan> {
     const startNs = this.#nowNs();
     await sleep(loadAloneNs / 1e6);
@@ -75,7 +72,7 @@ export class BesideLoads {
   }
 }
 
-/** Times from the session's zero. */
+/** Times since the session's zero. */
 interface LoadSpan {
   startNs: number;
   endNs: number;
@@ -93,12 +90,12 @@ function spanOf(columns: readonly SampleColumns[]): LoadSpan {
   return { startNs, endNs };
 }
 
-/** Consecutive pieces of work, each ending when it was completed. */
+/** Consecutive pieces of work, each recorded when it completes. */
 class LoadWork {
   #atNs: number[] = [];
   #unitsEach = 0;
 
-  /** Forgets pieces before the last visit, except the last of them, which marks the beginning of the next. */
+  /** Drops pieces before the last visit, except the latest, which marks where the next one begins. */
   add({ atNs, unitsEach }: { atNs: Float64Array; unitsEach: number }): void {
     this.#atNs = [...this.#atNs.slice(-1), ...atNs];
     this.#unitsEach = unitsEach;
@@ -116,7 +113,7 @@ class LoadWork {
     return lengthNs > 0 ? total((span) => this.#within(span)) / lengthNs : 0;
   }
 
-  /** Units done in the span; a piece that is only partly in it counts with that part. */
+  /** Units done in the span; a piece partly in it counts in proportion. */
   #within({ startNs, endNs }: LoadSpan): number {
     let pieces = 0;
     for (let i = 1; i < this.#atNs.length; ++i) {

@@ -26,13 +26,13 @@ export class CellProgress {
   copiesPerSample = 0;
   /** Duration of one copy during calibration, with all workers at once. */
   copyNs = 0;
-  /** Duration of a sample in the last visit, with set-up and verification. */
+  /** Duration of a sample in the last visit, including set-up and verification. */
   visitNsPerSample = 0;
   checkedBytes = 0;
-  /** Number of timed copies in all compared visits, and of those proven right. */
+  /** Number of timed copies in all verified visits, and how many of them were proven right. */
   copies = 0;
   provenCopies = 0;
-  /** For scattered blocks: CPU time of a worker per block (for bidir of all its blocks), one figure per sample. */
+  /** For scattered blocks: CPU time of a worker per block (bidir: of all its blocks), one figure per sample. */
   #blockHostNs: number[] = [];
   /** For a cell with a load: the load's rates in each visit. */
   loadVisits: LoadVisit[] = [];
@@ -49,7 +49,7 @@ export class CellProgress {
     if (cell.skipReason !== null) this.outcome = "skipped";
   }
 
-  /** Number of samples so far, in the units of a request; a latency sample has an entry for each worker. */
+  /** Number of samples so far, counted like a request: a latency sample has one entry per worker. */
   get taken(): number {
     const entries = this.samples[0]?.durationNs.length ?? 0;
     return this.cell.mode === "latency" ? entries / this.cell.workers : entries;
@@ -60,15 +60,15 @@ export class CellProgress {
   }
 
   /**
-   * Half-width of the median's interval relative to the median: the largest of all directions, because all must be
-   * narrow enough. Infinity without an interval.
+   * Half-width of the median's interval relative to the median. All directions must be narrow enough, so the largest
+   * counts. Infinity without an interval.
    */
   get halfWidth(): number {
     if (this.stats.length === 0) return Number.POSITIVE_INFINITY;
     return Math.max(...this.stats.map((stats) => stats.relativeHalfWidth ?? Number.POSITIVE_INFINITY));
   }
 
-  /** Adds the measurements of a visit, without samples if data came back wrong. */
+  /** Adds the measurements of a visit; drops the samples if data was wrong. */
   add(result: MeasureResult, round: number): void {
     this.checkedBytes += result.verification.checkedBytes;
     this.copies += result.verification.copies;
@@ -108,17 +108,17 @@ export class CellProgress {
     this.stats = summarize(this.cell, this.samples, this.linkLimitGBps);
   }
 
-  /** CPU time per block; null before there are samples. */
+  /** CPU time per block; null without samples. */
   get hostNsPerBlock(): Distribution | null {
     return this.#blockHostNs.length === 0 ? null : distribution(this.#blockHostNs);
   }
 
-  /** The load's rates; null without a load, and before a visit that has them. */
+  /** The load's rates; null without a load, or before they were measured. */
   get load(): NonNullable<CellResult["load"]> | null {
     if (this.loadVisits.length === 0) return null;
     const of = (value: (visit: LoadVisit) => number) => distribution(this.loadVisits.map(value));
     return {
-      // Units per nanosecond are billions per second.
+      // Units per nanosecond are 10^9 units per second.
       unit: this.cell.beside === "compute" ? "GFLOP/s" : "GB/s",
       alone: of(({ alone }) => alone),
       during: of(({ during }) => during),
@@ -136,7 +136,7 @@ export class CellProgress {
     this.skipReason = reason;
   }
 
-  /** Limit of the link under load; null if it was not read, or there is no PCIe link. */
+  /** Limit of the link under load; null if unknown or if there is no PCIe link. */
   get linkLimitGBps(): number | null {
     return this.link && pcieLimitGBps(this.#facts, this.link);
   }
@@ -154,9 +154,9 @@ export function toErrorRecord(error: NativeError): ErrorRecord {
 }
 
 /**
- * The statistics of a cell's raw samples: one entry per direction, and for bidir throughput their sum. GB/s is bytes
- * over nanoseconds. `linkLimitGBps` is null for an unknown link. In latency mode a rate is that of one worker's copy,
- * so it has no share of the link and no sum. Throws a RangeError without samples.
+ * Statistics of a cell's samples: one entry per direction, and for bidir throughput also their sum. GB/s is bytes per
+ * nanosecond. `linkLimitGBps` is null for an unknown link. In latency mode the rate is one worker's, so it has no share
+ * of the link and no sum. Throws a RangeError without samples.
  */
 export function summarize(
   cell: Pick<Cell, "direction" | "mode">,
@@ -176,7 +176,7 @@ export function summarize(
   if (cell.direction === "bidir" && !isLatency) {
     const [first, second] = rates as [number[], number[]];
     const sums = first.map((rate, i) => rate + second[i]!);
-    // The link has its limit in each direction, so the sum has no share of it.
+    // The limit holds per direction, so the sum has no share of the link.
     stats.push({ ...directionStats("sum", sums, null, null), overTimeGBps: overTime("sum") });
   }
   return stats;

@@ -8,8 +8,8 @@ import type { PinningCost } from "../settings/schema-parts.js";
 import { median } from "../stats/order-statistics.js";
 
 /**
- * The cost of one buffer by way and size; null for a way that fails (a limit, too little memory), with its error in the
- * refusals. The ways take turns, so that a disturbance affects all alike.
+ * The cost of a buffer by size and allocation method; null for a method that fails (a limit, too little memory), with
+ * its error in `refusals`. The methods take turns, so that a disturbance affects all alike.
  */
 export async function measurePinning(
   session: NativeSession,
@@ -23,10 +23,10 @@ export async function measurePinning(
     for (let repetition = 0; repetition < pinningRepetitions; ++repetition) {
       for (const kind of Object.keys(costs) as PinningKind[]) {
         if (signal.aborted) return records;
-        // A refused way would be refused again.
+        // A method that was refused would be refused again.
         if (costs[kind].at(-1) === null) continue;
         const cost = await session.measurePinning(kind, sizeBytes).catch((error: NativeError) => {
-          // Missing memory leaves a gap; a lost context or an interruption ends everything.
+          // A lack of memory leaves a gap; a lost context or an abort ends everything.
           if (error.sticky || error.code === "ABORTED") throw error;
           refusals[kind] = error.message;
           return null;
@@ -39,7 +39,7 @@ export async function measurePinning(
   return records;
 }
 
-/** The median cost of each way; null if one of its costs is. */
+/** The median cost of each method; null if one measurement of it failed. */
 export function pinningRecord(
   sizeBytes: number,
   repetitions: number,
@@ -70,7 +70,7 @@ type CopiedCell = Pick<
 > &
   VariantFields;
 
-/** Adds the number of copies after which each way pays off, from the plain one-worker cells of the same size. */
+/** Adds the number of copies after which each method pays off, from plain one-worker cells of the same size. */
 export function addPayOff(pinning: readonly PinningRecord[], cells: readonly CopiedCell[]): PinningRecord[] {
   return pinning.map((record) => ({
     ...record,
@@ -88,13 +88,13 @@ function payOffOf(
   const copies = (direction: "h2d" | "d2h") => {
     const rateOf = (memory: CopiedCell["memory"]) => copyRate(cells, memory, sizeBytes, direction);
     const slow = rateOf("pageable");
-    // Both are copied in the same way, so either can replace the other.
+    // Both kinds are copied in the same way, so either rate serves for both.
     const fast =
       way === "pinned"
         ? (rateOf("pinned") ?? rateOf("registered"))
         : (rateOf("registered") ?? rateOf("pinned"));
     if (cost === null || pageable == null || slow === null || fast === null) return null;
-    // Without a difference the quotient is meaningless.
+    // If the rates are not clearly different, the quotient means nothing.
     if (orderOf(fast, slow) !== "above") return null;
     const costNs = cost.allocateNs + cost.freeNs - pageable.allocateNs - pageable.freeNs;
     return copiesToPayOff(costNs, sizeBytes / slow.median, sizeBytes / fast.median);
@@ -102,12 +102,12 @@ function payOffOf(
   return { h2d: copies("h2d"), d2h: copies("d2h") };
 }
 
-/** Number of copies that save `costNs`, if pinned copies are shorter; 0 without a cost. */
+/** Number of copies that save `costNs`, if pinned copies are faster; 0 without a cost. */
 export function copiesToPayOff(costNs: number, pageableNs: number, pinnedNs: number): number {
   return Math.max(0, Math.ceil(costNs / (pageableNs - pinnedNs)));
 }
 
-/** Null if it was not measured, has no interval, or the cell failed or has wrong data. */
+/** Null if the cell is missing, failed, has wrong data or no interval. */
 function copyRate(
   cells: readonly CopiedCell[],
   memory: CopiedCell["memory"],

@@ -38,21 +38,21 @@ export interface DeviceRunOptions {
   signal: AbortSignal;
 }
 
-/** Measures cells of one device: an open device with its threads, or a pool of worker processes. */
+/** Measures cells of one device: its session with threads, or a pool of worker processes. */
 interface Measurer {
   measure(request: MeasureRequest): Promise<MeasureResult>;
 }
 
 interface DevicePart {
-  /** Null for those that the settings choose. */
+  /** Null for the nodes that the settings choose. */
   nodes: NumaPlacement | null;
   /** The folder with /proc and /sys. */
   root: string;
-  /** Whether the device has no earlier part in the run: the costs of its first use are timed once. */
+  /** Whether this is the device's first part in the run, which times the costs of its first use. */
   isFirst: boolean;
 }
 
-/** One device's part of a run: all of its cells, or those of one pair of NUMA nodes. */
+/** One device's part of a run: all its cells, or those of one pair of NUMA nodes. */
 export class DeviceRun {
   readonly device: DeviceFacts;
   readonly nodes: NumaPlacement | null;
@@ -63,13 +63,13 @@ export class DeviceRun {
   readonly #arenas: Partial<Record<ArenaKind, ArenaReport>> = {};
   coldStart: ColdStart | null = null;
   #bench: Bench | null = null;
-  /** For cells of kinds of which as much as planned was refused. */
+  /** Benches for kinds of memory that were refused in the planned amount. */
   readonly #smaller = new Map<ArenaKind, Bench>();
   readonly #root: string;
   #loads: BesideLoads | null = null;
-  /** Null without cells of processes. */
+  /** Null if no cells use processes. */
   workers: WorkerPool | null = null;
-  /** Why its own memory was refused; null if it was not. */
+  /** Why device memory was refused; null if it was not. */
   deviceMemoryError: NativeError | null = null;
 
   constructor(device: DeviceFacts, plan: Plan, { nodes, root, isFirst }: DevicePart) {
@@ -85,8 +85,8 @@ export class DeviceRun {
   }
 
   /**
-   * Opens the device and reserves the memory of its cells. Rejects with the driver's error if the device cannot be
-   * opened at all; refused memory only fails the cells that need it.
+   * Opens the device and reserves memory for its cells. Rejects with the driver's error if the device cannot be opened;
+   * refused memory only fails the cells that need it.
    */
   async *open(options: DeviceRunOptions): AsyncGenerator<RunEvent, void> {
     const { plan, backend, signal } = options;
@@ -100,14 +100,14 @@ export class DeviceRun {
     yield* this.#prepare(session, options);
   }
 
-  /** Adds cells, whose memory is already reserved. */
+  /** Adds cells whose memory is already reserved. */
   addCells(cells: readonly PlannedCell[]): CellProgress[] {
     const added = cells.map((cell) => new CellProgress(cell, this.device));
     this.cells.push(...added);
     return added;
   }
 
-  /** Measures with threads; the device must be open. */
+  /** The session that measures with threads; the device must be open. */
   get session(): NativeSession {
     return this.#bench!.session;
   }
@@ -116,12 +116,12 @@ export class DeviceRun {
     return this.#loads !== null;
   }
 
-  /** The loads of the device, which must be open. */
+  /** The device's loads; the device must be open. */
   get loads(): BesideLoads {
     return this.#loads!;
   }
 
-  /** The threads or the worker processes that measure such a cell of the device, which must be open. */
+  /** The threads or worker processes that measure such a cell; the device must be open. */
   measurerOf({ workerKind, memory }: Cell): Measurer {
     if (workerKind === "process") return this.workers!;
     const smaller = memory === "device" ? undefined : this.#smaller.get(arenaKind(memory));
@@ -139,7 +139,7 @@ export class DeviceRun {
     };
   }
 
-  /** All memory of a kind for workers; null without any. */
+  /** All workers' memory of a kind; null if there is none. */
   arena(
     kind: ArenaKind,
     workerKind: Cell["workerKind"],
@@ -164,7 +164,7 @@ export class DeviceRun {
     };
     const onRefused = (refusal: NativeError) => {
       if (nodes !== null && nodes.cpuNode !== nodes.memoryNode) {
-        // Without a policy, memory comes from the node of the CPUs that touch it first.
+        // Without a NUMA policy, memory comes from the node of the CPUs that touch it first.
         for (const progress of this.cells)
           progress.markSkipped("the system refuses to choose the node of memory (set_mempolicy)");
       } else if (nodes === null && settings.numa !== "local") {
@@ -174,15 +174,14 @@ export class DeviceRun {
         });
       }
       this.placement = { ...this.placement, numaNode: null };
-      // For chosen nodes the report says it once.
+      // For chosen nodes the report has one warning instead.
       if (nodes === null) for (const progress of this.cells) progress.warnings.push(refusal.message);
     };
     return Bench.open({ ...request, onRefused });
   }
 
   /**
-   * Measures cold-start figures first, then reserves the memory of all cells; refused memory only fails the cells that
-   * need it.
+   * Measures cold-start figures, then reserves memory for all cells; refused memory only fails the cells that need it.
    */
   async *#prepare(session: NativeSession, options: DeviceRunOptions): AsyncGenerator<RunEvent, void> {
     const { plan, signal } = options;
@@ -224,7 +223,7 @@ export class DeviceRun {
     };
   }
 
-  /** Once for the whole run. Processes that fail to start fail the cells that need them, when these are measured. */
+  /** Starts the worker processes once per run. If one fails, the cells that need it fail when measured. */
   async *#startWorkers(
     session: NativeSession,
     { plan, backend, createRendezvous }: DeviceRunOptions,
@@ -252,8 +251,8 @@ export class DeviceRun {
   }
 
   /**
-   * Reserves host memory of a kind for these cells. If that much is refused, the cells that need most fail, and the
-   * device is opened once more for the others: arenas of one session have one layout.
+   * Reserves host memory of a kind for these cells. If it is refused, the cells that need most fail, and the device is
+   * opened again for the rest, because all arenas of a session share one layout.
    */
   async #reserveHost(
     kind: ArenaKind,
@@ -278,13 +277,14 @@ export class DeviceRun {
     }
   }
 
-  /** The cells that threads measure, and that are still to be measured. */
+  /** The open cells that threads measure. */
   #cellsOnThreads(isWanted: (cell: PlannedCell) => boolean): CellProgress[] {
     return this.cells.filter(({ cell, isOpen }) => isOpen && cell.workerKind !== "process" && isWanted(cell));
   }
 
   /**
-   * Reserves memory for cells of this device, or only for a peer's copies. A refusal fails the cells, and is returned.
+   * Reserves memory for this device's cells, or for a peer's copies alone. If refused, fails the cells and returns the
+   * error.
    */
   async #reserve(
     usesIt: (cell: PlannedCell) => boolean,
@@ -317,8 +317,8 @@ function reservation({ need: { hostBytes, devicesAtOnce, placementsAtOnce } }: P
 }
 
 /**
- * Fails the cells that need most of a memory of which so much was refused, or all if the amount is not the reason. Returns
- * the others.
+ * Fails the cells that need most of a memory that was refused, or all if the amount is not the reason. Returns the
+ * others.
  */
 function failLargest(
   cells: readonly CellProgress[],
@@ -338,14 +338,14 @@ function failLargest(
   return left;
 }
 
-/** What to do if less memory can be pinned than planned. */
+/** Advice if less memory can be pinned than planned. */
 function pinnedRemedy(root: string): string {
   return virtualization(root) === "wsl2"
     ? "Windows lets WSL pin little: measure smaller sizes"
     : "`pinbench pin` finds how much can be pinned";
 }
 
-/** Other processes may use memory of the device, which the plan could not know before it was open. */
+/** Other processes may use device memory, which is known only once the device is open. */
 function checkFreeMemory(device: DeviceFacts, session: NativeSession, plan: Plan): void {
   const { freeBytes } = session.memoryInfo();
   if (plan.need.deviceBytes <= freeBytes) return;

@@ -10,7 +10,7 @@ import type { ResultDocument } from "../results/schema.js";
 import type { RunSettings } from "../settings/table.js";
 
 interface FreshProcessOptions {
-  /** The program that measures, bin/pinbench.js. */
+  /** The program to run, bin/pinbench.js. */
   entry: string;
   /** Ends the measurement early, with the results so far. */
   signal: AbortSignal;
@@ -21,9 +21,8 @@ export type SeriesEvent =
   | { kind: "result"; run: number; document: ResultDocument };
 
 /**
- * Measures the same settings in `runs` fresh processes, one after the other; the reader of the events may stop at any
- * of them. Ends early if `signal` is aborted, and drops the unfinished result. Rejects with the PinbenchError of a
- * process without a result.
+ * Measures the same settings in `runs` fresh processes, one after the other. The consumer may stop after any event. An
+ * abort ends it and drops the unfinished result. Rejects with the PinbenchError of a process without a result.
  */
 export async function* measureInFreshProcesses(
   settings: RunSettings,
@@ -34,7 +33,7 @@ export async function* measureInFreshProcesses(
   for (let run = 0; run < runs && !signal.aborted; ++run) {
     yield { kind: "start", run };
     const document = await measureInFreshProcess(settings, options).catch((error) => {
-      // A process that was cut short before it had a result is dropped like any other.
+      // Drops a process that was aborted before it had a result.
       if (signal.aborted) return null;
       throw error;
     });
@@ -43,26 +42,22 @@ export async function* measureInFreshProcesses(
   }
 }
 
-/**
- * A process that does not end when asked is killed after this time. Normally it ends by itself within 2 s
- * (cli/interruption.ts).
- */
+/** Kills a process that has not ended after this time. Normally it ends within 2 s (cli/interruption.ts). */
 const forceMs = 2500;
 
 /**
- * Measures in a process of its own, with this process' environment: `pinbench measure`, which reads the settings as
- * JSON from stdin. Resolves with its document whatever its status and outcomes; without one, rejects with a
- * PinbenchError in the process' own words. An IPC channel, over which nothing is sent, connects both processes. An
- * abort closes it, which asks the process to end with its results; the kernel closes it if this process dies, so no
- * process is left behind. An abort must not use SIGINT, because Ctrl-C at the terminal has sent one already, and a
- * second one ends a run without a document.
+ * Measures in a new process with the same environment: `pinbench measure`, which reads settings as JSON from stdin.
+ * Resolves with its document whatever its status and outcomes; otherwise rejects with a PinbenchError in that process'
+ * words. An IPC channel connects both processes, and carries no messages: an abort closes it, which asks the process to
+ * end with its results, and the kernel closes it if this process dies. An abort must not use SIGINT: Ctrl-C at the
+ * terminal has sent one already, and a second one ends a run without a document.
  */
 export async function measureInFreshProcess(
   settings: RunSettings,
   { entry, signal }: FreshProcessOptions,
 ): Promise<ResultDocument> {
   if (signal.aborted) throw interrupted();
-  // Without room for its threads it may hang.
+  // Without room for its threads the process may hang.
   if (!hasRoomForProcesses(1)) throw notStarted(noRoomForProcesses());
   const child = startMeasuring(entry);
   let force: NodeJS.Timeout | undefined;
@@ -73,7 +68,7 @@ export async function measureInFreshProcess(
   signal.addEventListener("abort", abort, { once: true });
   try {
     const finished = await finish(child, settings);
-    // Ctrl-C reaches both processes, and the other one's end may be seen before this one's own signal.
+    // Ctrl-C reaches both processes; the other one's end may be noticed before this one's own signal.
     if (wasInterrupted(finished)) {
       await sleep(ownSignalMs, undefined, { signal }).catch(() => undefined);
     }
@@ -99,7 +94,7 @@ function notStarted(cause: unknown): PinbenchError {
   );
 }
 
-/** How long after the end of an interrupted process the signal may arrive here. */
+/** How long to wait for this process' own signal after an interrupted process has ended. */
 const ownSignalMs = 500;
 
 /** The exit code is null if a signal ended it. */
@@ -107,15 +102,15 @@ type Finished = Awaited<ReturnType<typeof finish>>;
 
 /** Sends the settings, and collects the output until the process ends. */
 async function finish(child: ChildProcess, settings: RunSettings) {
-  // A process that ends without reading them (EPIPE) reports the reason itself.
+  // If the process ends without reading them (EPIPE), it reports why itself.
   child.stdin?.on("error", () => undefined);
   child.stdin?.end(JSON.stringify(settings));
-  // Not "close", which never comes after this side has closed the channel.
+  // The event "close" never comes after this side has closed the channel.
   const exit = new Promise<{ exitCode: number | null; signal: NodeJS.Signals | null }>((resolve, reject) => {
     child.on("exit", (exitCode, signal) => resolve({ exitCode, signal }));
     child.on("error", (cause) => reject(notStarted(cause)));
   });
-  // Without free descriptors the process has no streams, only its error.
+  // Without free descriptors there are no streams, only the error.
   const all = (stream: Readable | null) => (stream ? text(stream) : "");
   const [ended, stdout, stderr] = await Promise.all([exit, all(child.stdout), all(child.stderr)]);
   return { ...ended, stdout, stderr };
@@ -137,7 +132,7 @@ function wasInterrupted({ exitCode, signal }: Finished): boolean {
 
 function documentOf(finished: Finished, wasAborted: boolean): ResultDocument {
   const { exitCode, stdout } = finished;
-  // An aborted process may be killed after it has printed, because freeing pinned memory can take a while.
+  // A process that was aborted may be killed after printing, because freeing pinned memory can take a while.
   if (stdout === "" || !(withDocument.includes(exitCode) || wasAborted)) {
     throw wasAborted ? interrupted() : failureOf(finished);
   }
@@ -153,7 +148,7 @@ const kinds: Readonly<Record<number, ErrorKind>> = {
   [ExitCode.unavailable]: "unavailable",
 };
 
-/** Why there is no document, from the process' stderr. */
+/** The error for a missing document, from the process' stderr. */
 function failureOf({ exitCode, signal, stderr }: Finished): PinbenchError {
   if (signal !== null) {
     return new PinbenchError("measurement", `A measuring process was killed (${signal}).`, {
@@ -164,7 +159,7 @@ function failureOf({ exitCode, signal, stderr }: Finished): PinbenchError {
     });
   }
   const lines = stderr.split("\n").filter((line) => line.trim() !== "");
-  // A message of several lines continues with indented ones.
+  // Continuation lines of a message are indented.
   const ours =
     stderr.match(/^pinbench: .*(\n {2}.*)*/gm)?.map((text) => text.slice(10).replaceAll(/\s*\n\s*/g, " ")) ??
     [];

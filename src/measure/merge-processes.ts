@@ -8,9 +8,9 @@ import { mean, squaresAboutMean, sumOf } from "../stats/variance.js";
 import { addPayOff, pinningRecord } from "./cold-start.js";
 
 /**
- * Joins the documents of processes that measured the same cells one after the other: each cell has the median of the
- * processes' medians, the interval between them, and all samples. `planned` is the document of the whole run before any
- * measurement; without processes it is returned unchanged.
+ * Joins the documents of processes that measured the same cells in turn. Each cell has the median of the processes'
+ * medians, the interval between them, and all samples. `planned` is the whole run's document before measuring; without
+ * processes it is returned unchanged.
  */
 export function mergeProcesses(
   planned: ResultDocument,
@@ -21,7 +21,7 @@ export function mergeProcesses(
   const cellsById = processes.map(({ cells }) => new Map(cells.map((cell) => [cell.id, cell])));
   const cells = planned.cells.map((cell) => {
     const measured = cellsById.flatMap((byId) => byId.get(cell.id) ?? []);
-    // No process measures cells that the plan skips.
+    // The plan skips this cell, so no process measured it.
     return measured.length === 0 ? cell : mergeCell(measured);
   });
   const sharing = joinSharing([planned, ...processes].map(({ run }) => run.sharing ?? []));
@@ -42,7 +42,7 @@ export function mergeProcesses(
   };
 }
 
-/** From the worst to the best: an error in one process is not undone by the others. */
+/** From worst to best: one process' error outweighs the others' success. */
 const outcomesByWeight = ["mismatch", "failed", "skipped", null, "budget", "converged"] as const;
 
 function mergeCell(parts: readonly CellResult[]): CellResult {
@@ -76,7 +76,7 @@ function mergeCell(parts: readonly CellResult[]): CellResult {
   };
 }
 
-/** The load's rates, the kernels' times and the blocks' costs; absent if the processes lack them. */
+/** Loads' rates, kernel times and costs of blocks; absent if the processes have none. */
 function mergeLoads(parts: readonly CellResult[]): Pick<CellResult, "load" | "computeNs" | "hostNsPerBlock"> {
   const loads = parts.flatMap(({ load }) => load ?? []);
   const times = parts.flatMap(({ computeNs }) => computeNs ?? []);
@@ -92,7 +92,7 @@ function mergeLoads(parts: readonly CellResult[]): Pick<CellResult, "load" | "co
   };
 }
 
-/** Empty if a process has none, because the median of the others would hide that. */
+/** Empty if any process has none, because a median of the rest would hide that. */
 function mergeStats(parts: readonly CellStats[][]): ReturnType<typeof mergeDirection>[] {
   const [first = []] = parts;
   return first.flatMap(({ direction }) => {
@@ -141,12 +141,12 @@ function mergeDistributions(parts: readonly Distribution[]): Distribution {
   };
 }
 
-/** With fewer processes, the interval of Student's t is too wide for any use. */
+/** With fewer processes, Student's t gives intervals too wide to be useful. */
 const fewestForInterval = 3;
 
 /**
- * The 95 % interval between the medians of processes: order statistics from 6 processes on, which assume no
- * distribution; with fewer, Student's t on the logarithms. Null below 3, and if one of these is 0.
+ * The 95 % interval between medians of processes: by order statistics from 6 processes on, which assume no
+ * distribution; below that by Student's t on logarithms. Null below 3 processes, or with a 0 among fewer than 6.
  */
 export function intervalBetween(medians: readonly number[]): { low: number; high: number } | null {
   const ranked = medianInterval(medians);

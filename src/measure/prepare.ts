@@ -28,7 +28,7 @@ export type PreparedRun = Awaited<ReturnType<typeof prepareRun>>;
 
 /** Does everything that comes before measuring, so that wrong settings fail early. Throws PinbenchError. */
 export async function prepareRun(settings: RunSettings) {
-  // A malformed id is wrong on any machine.
+  // Malformed ids are wrong on any machine, so they are reported first.
   for (const id of settings.cells ?? []) parseCellId(id);
   const { addon, emulatedLibraryPath, passedOver } = loadAddon();
   const backend = await openBackend(settings.backend, { addon, emulatedLibraryPath });
@@ -57,7 +57,7 @@ export function shareDevices(
   return shared.length === 0 ? null : new DeviceSharing(shared, options);
 }
 
-/** shareDevices() for settings that list their cells, for a process that has others measure them. Throws PinbenchError. */
+/** shareDevices() for settings that list cells, in a process that lets others measure them. Throws PinbenchError. */
 export async function shareDevicesOfCells(
   { backend: choice, cells }: Pick<RunSettings, "backend"> & { cells: readonly string[] },
   options: SharingOptions,
@@ -72,7 +72,7 @@ export function devicesIn(cells: readonly Cell[], { facts }: Backend): DeviceFac
   return facts.devices.filter(({ ordinal }) => ordinals.includes(ordinal));
 }
 
-/** Without room on the machine, worker processes would hang, or fail without a visible reason. */
+/** Without this check, worker processes would hang or fail without a visible reason. */
 function refuseWithoutProcesses({ processArenas }: Plan): void {
   const count = processArenas.length;
   if (count === 0) return;
@@ -86,21 +86,21 @@ function refuseWithoutProcesses({ processArenas }: Plan): void {
   throw shortageOf(noRoom, `${count} worker processes cannot be started`) ?? noRoom;
 }
 
-/** Bytes of the files that all devices and processes make at the same time. */
+/** Bytes of the files that exist at one time, over all devices and processes. */
 function fileNeedBytes({ arenas, processArenas, need }: Plan): number {
   const files = [arenas, ...processArenas].flatMap(({ host }) => [host.file, host["file-registered"]]);
   return need.devicesAtOnce * sumOf(files.map((file) => (file === undefined ? 0 : arenaBytes(file))));
 }
 
 /**
- * The last-level cache of an emulated device's machine: small, so that cold pools take little memory and time, because
- * no figure of such a device describes a GPU.
+ * An emulated device's last-level cache: small, so that cold pools take little memory and time. Its figures describe no
+ * GPU anyway.
  */
 const emulatedCache = { lastLevelCacheBytes: MiB, lastLevelCacheSource: "the emulated device" };
 
 /**
- * The facts for the plan that are known without opening a device, so that a dry run opens none. Only an open context
- * shows whether a driver loads the kernels; cells that need them may be skipped then.
+ * The plan's facts that are known without opening a device, so a dry run opens none. Whether a driver loads the kernels
+ * shows only in an open context; cells that need them may be skipped then.
  */
 function planFacts(backend: Backend, build: BuildInfo, host: HostRecord, root: string): PlanFacts {
   const { devices, emulated } = backend.facts;
@@ -116,13 +116,13 @@ function planFacts(backend: Backend, build: BuildInfo, host: HostRecord, root: s
   };
 }
 
-/** Why this build has no kernels; null if it has them, or needs none. */
+/** Why this build has no kernels; null if it has them or needs none. */
 export function kernelsOff({ facts }: Backend, build: BuildInfo): string | null {
   if (facts.emulated || build.kernels) return null;
   return "this build has no kernels: nvcc was not found when it was compiled";
 }
 
-/** Why this driver cannot copy blocks with one call; null if it can. */
+/** Why this driver cannot copy blocks in one call; null if it can. */
 export function batchCopiesOff({ facts }: Backend): string | null {
   return facts.missingSymbols.includes("cuMemcpyBatchAsync")
     ? "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8"
@@ -130,8 +130,8 @@ export function batchCopiesOff({ facts }: Backend): string | null {
 }
 
 /**
- * Announces what the library measures to other programs on its devices, from before the first call until it settles;
- * `sharing` is null if no other program can use them. The library never waits for others.
+ * Announces the library's measurement to other programs on its devices until it settles; `sharing` is null if there
+ * cannot be any. The library never waits for others.
  */
 export async function announced<Measured>(
   prepared: Parameters<typeof shareDevices>[0],

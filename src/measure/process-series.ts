@@ -5,7 +5,7 @@ import { measureInFreshProcesses } from "./fresh-process.js";
 import { mergeProcesses } from "./merge-processes.js";
 import { Run, type RunIdentity } from "./run.js";
 
-/** Carries out a whole plan in several fresh processes, one after the other. */
+/** Measures a whole plan in several fresh processes, one after the other. */
 export class ProcessSeries {
   readonly #prepared: Omit<RunIdentity, "id">;
   readonly #runs: number;
@@ -27,10 +27,9 @@ export class ProcessSeries {
   }
 
   /**
-   * Measures, and yields before each process and at the end. Finished processes are kept whatever happens later: after
-   * an abort the status is "aborted", after a failed process it is "failed", and no further process starts. Rejects
-   * with the first process' PinbenchError if there is no result at all. `entry` is the program that measures,
-   * bin/pinbench.js.
+   * Measures; yields before each process and at the end. Finished processes always count. After an abort the status is
+   * "aborted", after a failed process "failed", and no further process starts. Rejects with the first process'
+   * PinbenchError if there is no result. `entry` is the program to run, bin/pinbench.js.
    */
   async *measure(entry: string, signal: AbortSignal): AsyncGenerator<void, void> {
     try {
@@ -66,14 +65,14 @@ export class ProcessSeries {
     };
   }
 
-  /** Lists the cells, so that each process has the same, even if facts such as free memory have changed. */
+  /** Lists the cells, so that all processes measure the same ones even if facts such as free memory change. */
   #settings() {
     const { plan, backend } = this.#prepared;
     const cells = plan.cells.filter(({ skipReason }) => skipReason === null).map(({ id }) => id);
     return { ...plan.settings, backend: backend.name, cells, budgetNs: plan.stopping.budgetNs };
   }
 
-  /** False for an unfinished process. It counts only if there are no others. */
+  /** Returns false for an unfinished process, whose document is kept only if there is no other. */
   #keep(document: ResultDocument): boolean {
     const { status, error } = document.run;
     if (status === "complete") {

@@ -23,21 +23,21 @@ import { groupBy } from "../stats/group-by.js";
 import { variesTooMuch } from "../stats/order-statistics.js";
 import type { CellProgress } from "./cell-progress.js";
 
-/** A cell and a request to measure it. */
+/** A visit of a cell: its progress, and the request to measure. */
 export interface Visit {
   progress: CellProgress;
   request: MeasureRequest;
-  /** Only finds the duration of a copy; does not count otherwise. */
+  /** Only measures the duration of a copy, for planning samples. */
   isCalibration: boolean;
 }
 
-/** Carries out visits of cells that are measured at the same time; resolves with their results in order. */
+/** Measures cells of simultaneous visits; resolves with their results in order. */
 export type Measure = (visits: readonly Visit[]) => Promise<PromiseSettledResult<MeasureResult>[]>;
 
-/** Cells that are measured at the same time, usually one: either all or none are open. */
+/** Cells that are measured simultaneously, usually one. Either all are open or none. */
 type ConcurrentCells = readonly CellProgress[];
 
-/** The events of a run, for callers that show or store it. */
+/** Events of a run, for showing or storing it. */
 export type RunEvent =
   /** An activity other than measuring begins: "opening device 0". */
   | { kind: "activity"; activity: string }
@@ -48,43 +48,42 @@ export type RunEvent =
 
 export type RoundEvent = Exclude<RunEvent, { kind: "activity" }>;
 
-/** The stopping rule, and a signal. */
 export interface RoundOptions {
   plan: { stopping: Omit<Stopping, "isHard">; settings: { verify: Verifying } };
   budgetNs: number;
   signal: AbortSignal;
-  /** Whether to skip cells that cannot come near the precision in the remaining time (no). */
+  /** Whether to end cells that cannot come near the precision in the remaining time (no). */
   givesUp?: boolean;
-  /** After this, cells do not get their first samples either (never). */
+  /** After this time, cells get no first samples either (never). */
   endMs?: number;
 }
 
-/** How far the rounds of a stage have come: those of its next cells go on from there. */
+/** The rounds of a stage so far, to continue with its next cells. */
 export interface RoundsSoFar {
-  /** The next one. */
+  /** The next round. */
   round: number;
   rotation: Rotation;
 }
 
 /**
- * Measures cells in interleaved rounds: first the minimum of samples of every cell, then more for those with too wide
- * intervals, while `budgetNs` lasts and the precision is within reach. If `signal` is aborted, cells keep their
+ * Measures cells in interleaved rounds: first the minimum number of samples for every cell, then more for cells with
+ * wide intervals, as long as `budgetNs` lasts and the precision is within reach. After an abort, cells keep their
  * results. A sticky error fails its cell and skips all remaining ones.
  */
 export async function* measureInRounds(
   measure: Measure,
   cells: readonly CellProgress[],
   { plan, budgetNs, signal, givesUp = false, endMs = Number.POSITIVE_INFINITY }: RoundOptions,
-  course: RoundsSoFar = { round: 0, rotation: new Rotation() },
+  soFar: RoundsSoFar = { round: 0, rotation: new Rotation() },
 ): AsyncGenerator<RoundEvent, void> {
   const deadlineMs = performance.now() + budgetNs / 1e6;
   const { precision, samplesPerCell } = plan.stopping;
   const { verify } = plan.settings;
   const sets = concurrentCells(cells);
-  // Cells whose device memory was refused have already failed.
+  // Cells without device memory have failed already.
   for (const together of sets) endConcurrent(together);
-  for (; ; ++course.round) {
-    const { round, rotation } = course;
+  for (; ; ++soFar.round) {
+    const { round, rotation } = soFar;
     let visits = 0;
     for (const together of byLoad(orderOfVisits(sets, precision))) {
       const [first] = together as [CellProgress];
@@ -96,7 +95,7 @@ export async function* measureInRounds(
       const isAffordable =
         missing > 0 ? performance.now() < endMs : samples * first.visitNsPerSample <= leftNs;
       if (samples === 0 || !isAffordable) continue;
-      // An outlier among the first samples is not conclusive yet.
+      // One outlier among the first samples proves nothing yet.
       if (givesUp && first.taken > least && isHopeless(together, precision, leftNs)) {
         for (const progress of together) progress.outcome = "budget";
         continue;
@@ -131,12 +130,12 @@ function isOpen(together: ConcurrentCells): boolean {
   return together.every((progress) => progress.isOpen);
 }
 
-/** The widest interval decides. */
+/** The widest interval of the cells counts. */
 function halfWidthOf(together: ConcurrentCells): number {
   return Math.max(...together.map(({ halfWidth }) => halfWidth));
 }
 
-/** An interval narrows with the square root of the number of samples. */
+/** Intervals narrow with the square root of the number of samples. */
 function isHopeless(together: ConcurrentCells, precision: number, leftNs: number): boolean {
   const { taken, visitNsPerSample } = together[0]!;
   const width = halfWidthOf(together) / Math.sqrt(1 + leftNs / (taken * visitNsPerSample));
@@ -149,7 +148,7 @@ interface VisitOptions {
   verify: Verifying;
 }
 
-/** A failure is recorded in its cell, and other cells continue, except those measured at the same time. */
+/** A failed cell records its error, and affects only the cells that are measured at the same time. */
 async function measureConcurrent(
   measure: Measure,
   together: ConcurrentCells,
@@ -196,7 +195,7 @@ function endConcurrent(together: ConcurrentCells): void {
   }
 }
 
-/** The result of a cell that continues; after an abort, the unverified measurements of the visit are dropped. */
+/** The result of a cell, or null after a failure or an abort, whose measurements are not verified. */
 function resultOf(
   progress: CellProgress,
   settled: PromiseSettledResult<MeasureResult>,
@@ -208,8 +207,8 @@ function resultOf(
 }
 
 /**
- * The open cells: in the plan's order until all have an interval, then those that will converge soonest, so that the
- * budget completes as many as possible. An interval narrows with the square root of the number of samples.
+ * The open cells, in the plan's order until all have an interval. Then the ones that will converge soonest come first,
+ * so that as many as possible converge. Intervals narrow with the square root of the number of samples.
  */
 function orderOfVisits(sets: readonly ConcurrentCells[], precision: number): ConcurrentCells[] {
   const open = sets.filter(isOpen);
@@ -219,23 +218,24 @@ function orderOfVisits(sets: readonly ConcurrentCells[], precision: number): Con
   return open.sort((a, b) => costNs(a) - costNs(b));
 }
 
-/** Orders cells so that each load starts only once per round. */
+/** Orders cells so that each load starts once per round. */
 function byLoad(sets: readonly ConcurrentCells[]): ConcurrentCells[] {
   const rank = ([first]: ConcurrentCells) => besides.indexOf(first!.cell.beside ?? "none");
   return sets.toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Skips what cannot be measured after this cell's failure. */
+/** Skips all open cells after this one lost the context. */
 export function skipOpenCells(cells: readonly CellProgress[], failed: CellProgress): void {
   const reason = `the context was lost with ${failed.error?.code} in ${failed.cell.id}`;
   for (const progress of cells) if (progress.isOpen) progress.markSkipped(reason);
 }
 
-/** Most bytes of one copy while calibrating: enough to show the rate, and quick. */
+/** Largest copy while calibrating: enough to show the rate, and quick. */
 const calibrationBytes = 4 * 1024 * 1024;
 
 /**
- * The fields of every request for a cell, for copies of this size: a smaller one has its share of a pipeline's work.
+ * The common fields of a cell's requests with this copy size. A smaller copy gets a proportional part of the pipeline's
+ * work.
  */
 function routeOf({ cell }: CellProgress, sizeBytes: number) {
   const { direction, memory, workers, mode, cache, chunks, blockBytes, blockWay: way } = cell;
@@ -250,8 +250,8 @@ function routeOf({ cell }: CellProgress, sizeBytes: number) {
 }
 
 /**
- * A request that finds the duration of a copy, and so the number of copies per sample. Nothing in it counts or is
- * verified: it rewrites what the buffers already hold.
+ * A request to measure the duration of a copy, which determines the copies per sample. It counts as no sample and
+ * verifies nothing: it rewrites what the buffers hold already.
  */
 function calibrationOf(progress: CellProgress): Visit {
   const { mode, buffersPerWorker } = progress.cell;
@@ -270,7 +270,7 @@ function calibrationOf(progress: CellProgress): Visit {
   return { progress, request, isCalibration: true };
 }
 
-/** Stores the duration of a copy, and the number of copies per sample that follows from it. False without a result. */
+/** Stores the duration of a copy and the copies per sample. Returns false without a result. */
 function takeCalibration(
   { progress, request }: Visit,
   settled: PromiseSettledResult<MeasureResult>,
@@ -298,33 +298,32 @@ function requestOf(progress: CellProgress, firstBuffer: number, options: VisitOp
     copiesPerSample: progress.copiesPerSample,
     samples: options.samples,
     verify: options.verify,
-    // If the device takes no part in the copies, its link is idle; between two devices the other one's link may be
-    // used.
+    // The link is idle if only the host is copied, and between two devices the other one's link may be used.
     readLink: progress.link === null && cell.memory !== "host" && cell.peer === undefined,
   };
 }
 
 /**
- * The start of the next visit in each arena. Cells of all sizes continue where the one before stopped in the same
- * memory: with separate places, a cell could find data in the cache that another one had just copied there.
+ * The start of the next visit in each arena. Cells of all sizes continue where the previous one stopped in the same
+ * memory; otherwise a cell could find data in the cache that another one has just copied there.
  */
 export class Rotation {
   readonly #nextBytes = new Map<string, number>();
 
-  /** The first buffer in the cell's own rotation. */
+  /** The first buffer in the cell's rotation. */
   firstBuffer(cell: PlannedCell): number {
     const next = this.#nextBytes.get(arenaOf(cell)) ?? 0;
     return Math.ceil(next / strideBytes(cell.sizeBytes)) % cell.buffersPerWorker;
   }
 
-  /** Must be called after every visit, with the number of copies of each worker. */
+  /** Must be called after every visit, with the number of copies per worker. */
   advance(cell: PlannedCell, firstBuffer: number, copies: number): void {
     const end = (firstBuffer + copies) % cell.buffersPerWorker;
     this.#nextBytes.set(arenaOf(cell), end * strideBytes(cell.sizeBytes));
   }
 }
 
-/** Each device's session has separate arenas, and so do its worker processes. */
+/** The arena's name; sessions of devices and worker processes have separate arenas. */
 function arenaOf({ device, memory, workerKind, cpuNode, memoryNode }: PlannedCell): string {
   const kind = memory === "device" ? "device" : arenaKind(memory);
   return [device, workerKind ?? "thread", kind, cpuNode, memoryNode].join("/");

@@ -25,7 +25,7 @@ import { type Stage, stagesOf } from "./stage.js";
 
 const nodesBeyondBudget = "the budget ended before the turn of these NUMA nodes";
 
-/** A run of a plan, stage by stage. Its document so far is available at any time; reading the events drives the run. */
+/** A run of a plan, stage by stage, driven by reading its events. Its document so far is always available. */
 export class Run {
   readonly #identity: RunIdentity;
   readonly #stages: readonly Stage[];
@@ -40,7 +40,7 @@ export class Run {
     const devices = placements.flatMap((nodes, i) =>
       used
         .map((device) => new DeviceRun(device, plan, { nodes, root, isFirst: i === 0 }))
-        // A peer has no cell of its own.
+        // A peer has no cells of its own.
         .filter(({ cells }) => cells.length > 0 || placements.length === 1),
     );
     this.#stages = stagesOf(devices, plan);
@@ -52,18 +52,18 @@ export class Run {
   }
 
   /**
-   * Measures until all cells are done or `signal` is aborted. The document's status is then "complete", "aborted", or
-   * "failed" if a device could not be measured at all. Problems that the user can fix (a NUMA node, too little free
-   * device memory) reject as a PinbenchError.
+   * Measures until all cells are done or `signal` is aborted. The status is then "complete", "aborted", or "failed" if
+   * a device could not be measured at all. Rejects with a PinbenchError for problems that the user can fix, such as a
+   * wrong NUMA node or too little free device memory.
    */
   async *measure(signal: AbortSignal): AsyncGenerator<RunEvent, void> {
     const { plan, backend, createRendezvous, sharing } = this.#identity;
     const startedMs = performance.now();
     for (const [i, stage] of this.#stages.entries()) {
       const leftNs = plan.stopping.budgetNs - (performance.now() - startedMs) * 1e6;
-      // If a stage exceeds its share, later stages have less time, but still get their minimum of samples.
+      // If a stage exceeds its share, later stages get less time, but at least the minimum number of samples.
       const budgetNs = leftNs / (this.#stages.length - i);
-      // Each device has been measured with the memory of one node before.
+      // Skips further nodes when the budget is used up: each device already has figures for one node.
       if (leftNs <= 0 && stage.devices.every(({ isFirst }) => !isFirst)) {
         for (const { cells } of stage.devices)
           for (const progress of cells) progress.markSkipped(nodesBeyondBudget);
@@ -73,7 +73,7 @@ export class Run {
         yield* stage.measure({ plan, backend, createRendezvous, sharing, budgetNs, signal });
       } catch (error) {
         if (error instanceof PinbenchError) throw error;
-        // If one device fails the others are still measured, unless the error affects the whole process.
+        // After one device fails, the others are still measured, unless the error affects the whole process.
         this.#error ??= toErrorRecord(error as NativeError);
       }
       if (signal.aborted) return this.#end("aborted");
@@ -84,7 +84,7 @@ export class Run {
     this.#end(this.#error === null ? "complete" : "failed");
   }
 
-  /** Ends a run that no longer responds, with the results so far. */
+  /** Ends a hanging run with its results so far. */
   abandon(): void {
     if (this.#status === "running") this.#end("aborted");
   }
@@ -101,7 +101,7 @@ export class Run {
   }
 }
 
-/** The constant fields of all of a run's documents. */
+/** The fields that all documents of a run share. */
 export interface RunIdentity extends Call, Omit<PreparedRun, "passedOver" | "devices"> {
   id: string;
   /** Finds other users of the devices; null if there cannot be any. */
@@ -182,7 +182,7 @@ export function labelsIn(labels: Labels = {}): Pick<ResultDocument["run"], "labe
   return Object.keys(labels).length === 0 ? {} : { labels: { ...labels } };
 }
 
-/** A record for each device, with the link as its cells found it: at work, because an idle GPU lowers its link. */
+/** Records of the devices, with their links read during the measurement, because an idle GPU lowers its link. */
 function recordsOf(runs: readonly DeviceRun[], root: string): DeviceRecord[] {
   const first = runs.filter(({ isFirst }) => isFirst);
   return first.map(({ device }) => {

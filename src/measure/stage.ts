@@ -38,11 +38,11 @@ interface StageOptions extends DeviceRunOptions {
   sharing: DeviceSharing | null;
 }
 
-/** Devices that are open at the same time, usually one; their cells are measured in the same rounds. */
+/** Devices that are open at the same time, usually one. Their cells share the rounds. */
 export class Stage {
   readonly devices: readonly DeviceRun[];
   rounds = 0;
-  /** The machine's counters before and after the rounds; null until these are over. */
+  /** The machine's counters before and after the rounds; null until the rounds end. */
   load: [LoadReading, LoadReading] | null = null;
   readonly #parts: ReadonlyMap<string, DeviceRun>;
   #rendezvous: NativeRendezvous | null = null;
@@ -53,8 +53,8 @@ export class Stage {
   }
 
   /**
-   * Measures the cells of its devices. An abort ends it early, with the results so far. Rejects with the driver's error
-   * if a device cannot be opened at all; failures of single cells are recorded in them.
+   * Measures the cells of its devices. An abort ends it with the results so far. Rejects with the driver's error if a
+   * device cannot be opened; other failures are recorded in the cells.
    */
   async *measure(options: StageOptions): AsyncGenerator<RunEvent, void> {
     const { signal } = options;
@@ -71,22 +71,22 @@ export class Stage {
       this.#skipWithoutKernels();
       yield* this.#measureInRounds(options);
       if (signal.aborted) return;
-      // Cells still open at the end did not converge; after an abort or a failure they have no outcome.
+      // Cells that are still open have not converged; after an abort or a failure they get no outcome.
       for (const progress of this.#cells()) if (progress.isOpen) progress.outcome = "budget";
       for (const { device } of this.devices)
         yield { kind: "activity", activity: `closing device ${device.ordinal}` };
     } catch (error) {
       if (!signal.aborted) throw error;
     } finally {
-      // Freeing gigabytes of pinned memory takes a while, and an interruption must not wait for it: the process ends
-      // when it is done.
+      // Freeing gigabytes of pinned memory takes a while. An interruption does not wait for it: the process ends when
+      // it is done.
       const closing = Promise.all(this.devices.map((device) => device.close()));
       if (!signal.aborted) await closing;
       signal.removeEventListener("abort", abort);
     }
   }
 
-  /** With chosen NUMA nodes, a device that cannot be opened fails only its own cells. */
+  /** Opens a device. With chosen NUMA nodes, a device that cannot be opened fails only its own cells. */
   async *#open(device: DeviceRun, options: StageOptions): AsyncGenerator<RunEvent, void> {
     try {
       yield* device.open(options);
@@ -103,7 +103,7 @@ export class Stage {
     return this.devices.flatMap(({ cells }) => cells);
   }
 
-  /** Only an open context shows whether a driver loads the kernels, which run on the reading device. */
+  /** Whether a driver loads the kernels, which run on the reading device, shows only in an open context. */
   #skipWithoutKernels(): void {
     for (const progress of this.#cells().filter(({ isOpen }) => isOpen)) {
       const { memory, path, peer } = progress.cell;
@@ -120,7 +120,7 @@ export class Stage {
     const { sharing, signal } = options;
     const open = this.devices.map(({ device }) => device.ordinal);
     try {
-      // A requested budget is used up: intervals become narrower, even if not as narrow as requested.
+      // A requested budget is used to its end, because narrower intervals help even above the requested precision.
       const givesUp = options.plan.settings.budgetNs === null;
       const isSearch = options.plan.candidates.length > 0;
       const measure: Measure = (visits) => this.#measure(visits, options);
@@ -132,7 +132,7 @@ export class Stage {
       for await (const event of rounds) {
         if (event.kind === "round") {
           this.rounds = event.round + 1;
-          // Nothing is being timed at this moment.
+          // No copy is being timed now.
           await sharing?.look(open, workerPids);
         }
         yield event;
@@ -146,7 +146,7 @@ export class Stage {
   async #measure(visits: Parameters<Measure>[0], options: StageOptions): ReturnType<Measure> {
     const { beside = null, device } = visits[0]!.progress.cell;
     try {
-      // A load runs only on the copying device: two loads on host memory would be twice the load.
+      // Loads run only on the copying device: two loads on host memory would be twice the load.
       const others = this.devices.filter((each) => each.device.ordinal !== device && each.isOpen);
       await Promise.all(others.map(({ loads }) => loads.switchTo(null)));
       await this.#ownerOf(visits[0]!.progress).loads.switchTo(beside);
@@ -188,7 +188,7 @@ export class Stage {
     return result;
   }
 
-  /** A copy between two devices is driven by the reading one, or else by the writing one. */
+  /** The reading device drives a copy between devices for the paths that read, otherwise the writing one. */
   #measureBetween(
     device: number,
     peer: number,
@@ -202,7 +202,7 @@ export class Stage {
     return driver!.session.measure({ ...request, peer: { session: other!.session, path } });
   }
 
-  /** On NUMA nodes a device has several parts. */
+  /** The part that owns a cell: with NUMA nodes a device has several parts. */
   #ownerOf({ cell }: CellProgress): DeviceRun {
     return this.#parts.get(partOf(cell.device, placementOf(cell)))!;
   }
@@ -212,14 +212,14 @@ export class Stage {
   }
 }
 
-/** The part of a run that a device has on these nodes: "3 0 1". */
+/** Key of a device's part on these nodes: "3 0 1". */
 function partOf(ordinal: number | "all", nodes: NumaPlacement | null | "all"): string {
   return `${ordinal} ${nodes === "all" ? "all" : `${nodes?.cpuNode} ${nodes?.memoryNode}`}`;
 }
 
 /**
- * The stages of a plan: all devices at once if cells need several of them, otherwise one after the other. NUMA
- * placements take turns if the memory suffices, because the machine may change meanwhile; otherwise each has a stage.
+ * Stages of a plan: all devices together if cells need several, otherwise one after the other. NUMA placements share a
+ * stage and take turns if memory suffices, because the machine may change meanwhile; otherwise each has its own.
  */
 export function stagesOf(devices: readonly DeviceRun[], { need }: Pick<Plan, "need">): Stage[] {
   const { devicesAtOnce, placementsAtOnce } = need;
@@ -232,15 +232,15 @@ export function stagesOf(devices: readonly DeviceRun[], { need }: Pick<Plan, "ne
 /** No step of a search begins later than this after the first, whatever the budget. */
 const mostSearchNs = 60e9;
 
-/** Share of the remaining time that each step of a search may use beyond the first samples of its cells. */
+/** Share of the remaining time that a step of a search may use beyond its cells' first samples. */
 const shareOfStep = 0.25;
 
 type SearchOptions = RoundOptions & { plan: { candidates: readonly PlannedCell[] } };
 
 /**
- * Measures the cells of the devices, and then those that halve the gaps between block sizes with different best ways:
- * all columns at once, so that the ways take turns. Finally, cells at sizes without a clear best way get more samples.
- * Cells always get their first samples; the budget is for more of them, and does not end a search.
+ * Measures the cells of the devices. Then repeatedly adds cells that halve the gaps between block sizes with different
+ * best methods, in all columns at once, so that the methods take turns. Finally adds samples where no method is clearly
+ * the best. Cells always get their first samples; the budget limits further samples only.
  */
 export async function* searchBlocks(
   measure: Measure,
@@ -251,12 +251,12 @@ export async function* searchBlocks(
   const budgetEndMs = startedMs + budgetNs / 1e6;
   const endMs = startedMs + Math.max(budgetNs, mostSearchNs) / 1e6;
   const candidates = new Map(plan.candidates.map((cell) => [cell.id, cell]));
-  const course: RoundsSoFar = { round: 0, rotation: new Rotation() };
+  const soFar: RoundsSoFar = { round: 0, rotation: new Rotation() };
   let requested = devices.flatMap(({ cells }) => cells);
   for (let isLast = false; ; ) {
     const leftNs = Math.max(0, (budgetEndMs - performance.now()) * 1e6);
     const options = { plan, signal, budgetNs: leftNs * (isLast ? 1 : shareOfStep) };
-    yield* measureInRounds(measure, requested, options, course);
+    yield* measureInRounds(measure, requested, options, soFar);
     const isLost = requested.some(({ error }) => error?.sticky);
     if (signal.aborted || isLost || performance.now() >= endMs) return;
     requested = devices.flatMap((device) => device.addCells(nextCells(device, candidates)));
@@ -277,7 +277,7 @@ function columnsOf({ cells }: SearchedDevice): BlockColumn[] {
   return blockColumns(cells.map(({ cell, outcome, stats }) => ({ ...cell, outcome, stats })));
 }
 
-/** Cells that the search needs, and the device does not have yet. */
+/** Cells that the search needs next and the device lacks. */
 function nextCells(device: SearchedDevice, candidates: ReadonlyMap<string, PlannedCell>): PlannedCell[] {
   const known = new Set(device.cells.map(({ cell }) => cell.id));
   const ids = columnsOf(device).flatMap((column) =>
@@ -288,7 +288,7 @@ function nextCells(device: SearchedDevice, candidates: ReadonlyMap<string, Plann
   return ids.flatMap((id) => (known.has(id) ? [] : (candidates.get(id) ?? [])));
 }
 
-/** Cells that may be the best if none clearly is, and for which more samples may decide. */
+/** Cells that may be the best where none clearly is, so that more samples may decide. */
 function undecidedCells(device: SearchedDevice): CellProgress[] {
   const ids = new Set(
     columnsOf(device).flatMap((column) =>

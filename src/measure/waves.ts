@@ -16,10 +16,9 @@ import {
 const beyondBudget = "the budget ended before its turn";
 
 /**
- * Measures cells of several NUMA nodes within the budget. One kind of copies after the other gets its first samples, with
- * all devices and nodes in turns, so that those that are measured can be compared: pinned ones of all devices at once
- * first, as they show most. Kinds that lack them when the budget ends are skipped, except the first. What is left is for
- * further samples.
+ * Measures cells on several NUMA nodes within the budget. One kind of copies after the other gets its first samples, on
+ * all devices and nodes in turns, so that they can be compared. Pinned copies by all devices at once come first,
+ * because they show most. If the budget ends, later kinds are skipped. Any time left is for further samples.
  */
 export async function* measureInWaves(
   measure: Measure,
@@ -27,10 +26,10 @@ export async function* measureInWaves(
   { plan, budgetNs, signal }: RoundOptions,
 ): AsyncGenerator<RoundEvent, void> {
   const endMs = performance.now() + budgetNs / 1e6;
-  const course: RoundsSoFar = { round: 0, rotation: new Rotation() };
+  const soFar: RoundsSoFar = { round: 0, rotation: new Rotation() };
   for (const [i, wave] of wavesOf(cells).entries()) {
     const mostMs = i === 0 ? Number.POSITIVE_INFINITY : endMs;
-    yield* measureInRounds(measure, wave, { plan, signal, budgetNs: 0, endMs: mostMs }, course);
+    yield* measureInRounds(measure, wave, { plan, signal, budgetNs: 0, endMs: mostMs }, soFar);
     if (signal.aborted) return;
     const lost = wave.find(({ error }) => error?.sticky);
     if (lost !== undefined) return skipOpenCells(cells, lost);
@@ -40,10 +39,10 @@ export async function* measureInWaves(
     }
   }
   const leftNs = Math.max(0, endMs - performance.now()) * 1e6;
-  yield* measureInRounds(measure, cells, { plan, signal, budgetNs: leftNs }, course);
+  yield* measureInRounds(measure, cells, { plan, signal, budgetNs: leftNs }, soFar);
 }
 
-/** Cells that differ only in device and nodes, those that show most of the nodes first. */
+/** Groups cells that differ only in device and nodes. Groups that show most about nodes come first. */
 function wavesOf(cells: readonly CellProgress[]): CellProgress[][] {
   const placements = placementsOf(cells.map(({ cell }) => cell)).filter(
     (placement): placement is NumaPlacement => placement !== null,

@@ -12,10 +12,7 @@ import type {
 import type { WeightsPass, WeightsRequest } from "../native/loader-contract.js";
 import type { BackendName } from "../settings/choices.js";
 
-/*
- * The messages between a pool and its worker processes over the IPC channel, in Node's "advanced" serialization, which
- * keeps typed arrays.
- */
+/* Messages between a pool and its worker processes over IPC. Node's "advanced" serialization keeps typed arrays. */
 
 /** The device, CPUs and NUMA node of a worker process. */
 export interface WorkerOptions {
@@ -23,7 +20,7 @@ export interface WorkerOptions {
   session: Omit<SessionOptions, "seed" | "reportsNodes">;
 }
 
-/** The meeting of several processes' calls: the path of a rendezvous of the pool's process, and the first flow. */
+/** Where calls of several processes meet: path of the pool's rendezvous, and this call's first flow. */
 interface RemoteCompany {
   path: string;
   flow: number;
@@ -42,10 +39,7 @@ export interface WorkerCalls {
 
 export type WorkerCallName = keyof WorkerCalls;
 
-/**
- * A call as a message, answered in the order of arrival. `abort` is different: it takes effect at once, and has no
- * answer.
- */
+/** A call as a message; calls are answered in order. `abort` takes effect at once and has no answer. */
 export type WorkerCall =
   | { [Name in WorkerCallName]: { call: Name; args: WorkerCalls[Name]["args"] } }[WorkerCallName]
   | { call: "abort" };
@@ -53,7 +47,7 @@ export type WorkerCall =
 /** An answer to the oldest unanswered call. */
 export type WorkerAnswer = { result: WorkerCalls[WorkerCallName]["result"] } | { error: SentError };
 
-/** A failed call's error, without what only its own process can use. */
+/** The error of a failed call, without fields that only its own process can use. */
 type SentError = Pick<NativeError, "message" | "code" | "cudaResult" | "call" | "location" | "sticky">;
 
 /** The same error as an object of this process. */
@@ -61,7 +55,7 @@ export function receivedError({ message, ...details }: SentError): NativeError {
   return Object.assign(new Error(message), details);
 }
 
-/** Any error as a message; one without a code is a fault in pinbench, or a message for the user. */
+/** Any error as a message. One without a code is a bug in pinbench, or a message for the user. */
 export function sentError(error: unknown): SentError {
   const { message, code, cudaResult, call, location, sticky } = Object(error) as Partial<NativeError>;
   return {

@@ -25,43 +25,43 @@ interface WorkerPoolOptions {
   backend: BackendName;
   session: WorkerOptions["session"];
   /**
-   * The memory that each of them reserves: the first takes part in all cells, the last only in those with the most
+   * The memory that each process reserves: the first takes part in all cells, the last only in those with the most
    * workers.
    */
   arenas: readonly PlannedArenas[];
   rendezvous: NativeRendezvous;
-  /** When this process opened its session; sample starts are relative to it. */
+  /** Time at which this process opened its session; sample starts are relative to it. */
   openedAtNs: number;
   freeBytes: () => number;
 }
 
-/** How long an aborted process may wait for the driver call in flight before its channel is closed. */
+/** How long an aborted process may wait for the current driver call before its channel is closed. */
 const patienceMs = 1000;
 
-/** A purpose of reserved memory in a worker process. */
+/** What memory in a worker process is reserved for. */
 type Reservation = ArenaKind | "device" | "staging";
 
 interface Worker {
   process: WorkerProcess;
   opening: SessionOpening | null;
   reports: Map<Reservation, ArenaReport | undefined>;
-  /** Why it lacks such memory. */
-  lacking: Map<Reservation, NativeError>;
+  /** Errors for memory that it could not reserve. */
+  refusals: Map<Reservation, NativeError>;
 }
 
 /**
- * The worker processes of a device, which copy like the threads of its session: each replaces one thread per direction,
- * with a context of its own. They start once for a run. If one fails, only the cells that need it fail.
+ * The worker processes of a device. They copy like the threads of its session: each replaces one thread per direction,
+ * with its own context. They start once per run. If one fails, only the cells that need it fail.
  */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
   readonly #workers: readonly Worker[];
-  /** Those with a context, in the order in which cells take them. */
+  /** Processes with a context, in the order in which cells take them. */
   #members: readonly Worker[] = [];
   readonly #startedMs: number;
-  /** Before they had contexts. */
+  /** Free device memory before the processes had contexts. */
   readonly #freeBytes: number;
-  /** The cost of starting them; null before all have started, and without any. */
+  /** Cost of starting them; null before all have started, or without any. */
   costs: WorkerProcessCosts | null = null;
   #isAborted = false;
 
@@ -75,11 +75,11 @@ export class WorkerPool {
       process: new WorkerProcess(entry, { index, count: arenas.length }),
       opening: null,
       reports: new Map(),
-      lacking: new Map(),
+      refusals: new Map(),
     }));
   }
 
-  /** Opens their contexts and reserves their memory. Never rejects: cells that need what failed will fail. */
+  /** Opens contexts and reserves memory. Never rejects: cells that need what failed will fail. */
   async open(): Promise<void> {
     await Promise.all(this.#workers.map((worker) => this.#open(worker)));
     this.#members = this.#workers.filter(({ process }) => process.failure === null);
@@ -101,7 +101,7 @@ export class WorkerPool {
     return this.#workers.flatMap(({ process }) => (process.failure === null ? (process.pid ?? []) : []));
   }
 
-  /** Memory of a kind in all of them; null without any. */
+  /** All processes' memory of a kind; null if there is none. */
   arena(kind: ArenaKind): Pick<ArenaReport, "bytes" | "hugePageBytes"> | null {
     const reports = this.#workers.flatMap(({ reports }) => reports.get(kind) ?? []);
     if (reports.length === 0) return null;
@@ -113,11 +113,11 @@ export class WorkerPool {
   }
 
   /**
-   * Measures like a session with threads: `request.workers` processes take the samples, each with a thread per
-   * direction. `request.company` is that of other devices that are measured at the same time.
+   * Measures like a session with threads. `request.workers` processes take the samples, with a thread per direction
+   * each. `request.company` lists other devices measured at the same time.
    */
   async measure(request: MeasureRequest): Promise<MeasureResult> {
-    // Their processes may have ended, and would answer nothing.
+    // The processes may have ended and would not answer.
     if (this.#isAborted) return nothing;
     const { company: _, ...own } = request;
     const workers = this.#partIn(request);
@@ -140,7 +140,7 @@ export class WorkerPool {
     return joinResults(request, results, this.#options.openedAtNs);
   }
 
-  /** Makes the current call, and every later one, end soon: hanging processes are killed. */
+  /** Ends the current and every later call soon; hanging processes are killed. */
   abort(): void {
     if (this.#isAborted) return;
     this.#isAborted = true;
@@ -159,7 +159,7 @@ export class WorkerPool {
     try {
       worker.opening = await worker.process.call("open", { backend, session });
     } catch (error) {
-      // Its own error already names it. Without a context it is useless.
+      // Its error already names it. A process without a context is useless.
       worker.process.fail(error as NativeError);
     }
   }
@@ -170,19 +170,19 @@ export class WorkerPool {
     if (workers.length < count) throw this.#workers.find(({ process }) => process.failure)!.process.failure;
     const needed: Reservation[] = ["device", ...(memory === "device" ? [] : [arenaKind(memory)])];
     if (usesStagingRing({ memory })) needed.push("staging");
-    for (const { process, lacking } of workers) {
-      const lack = process.failure ?? needed.map((what) => lacking.get(what)).find(Boolean);
+    for (const { process, refusals } of workers) {
+      const lack = process.failure ?? needed.map((what) => refusals.get(what)).find(Boolean);
       if (lack) throw lack;
     }
     return workers;
   }
 
-  async #reserve({ process, reports, lacking }: Worker, index: number): Promise<void> {
+  async #reserve({ process, reports, refusals }: Worker, index: number): Promise<void> {
     const { device, host, staging } = this.#options.arenas[index]!;
     const note = (what: Reservation, reserved: Promise<ArenaReport | undefined>) =>
       reserved.then(
         (report) => reports.set(what, report),
-        (error) => lacking.set(what, error),
+        (error) => refusals.set(what, error),
       );
     await Promise.all([
       note("device", process.call("reserveDevice", device)),
@@ -193,11 +193,11 @@ export class WorkerPool {
     ]);
   }
 
-  /** A flow for each direction, with a thread of each process. */
+  /** Joins the processes in a rendezvous: a flow for each direction, with a thread of each process. */
   #ownCompany(request: MeasureRequest): Company {
     const { rendezvous } = this.#options;
     rendezvous.reset(flowThreads(request));
-    // Cancelled by an earlier abort.
+    // An earlier abort must also cancel this use.
     if (this.#isAborted) rendezvous.cancel();
     return { rendezvous, flow: 0 };
   }
@@ -211,18 +211,18 @@ const nothing: MeasureResult = {
   aborted: true,
 };
 
-/** The measurements of one worker process, and its session's zero on the clock that all processes share. */
+/** One worker process' measurements, and its session's zero on the clock that all processes share. */
 export interface WorkerResult {
   result: MeasureResult;
   openedAtNs: number;
 }
 
-/** The addon describes this many wrong buffers per call. */
+/** The addon describes at most this many wrong buffers per call. */
 const mostMismatches = 8;
 
 /**
- * Joins the results of processes that took the same samples together, in the order of workers, as if they were threads
- * of a session opened at `openedAtNs`. Each has measured with one worker of its own.
+ * Joins the results of processes that took the same samples, in the order of workers, as if they were threads of a
+ * session opened at `openedAtNs`. Each process measured with one worker.
  */
 export function joinResults(
   request: Pick<MeasureRequest, "mode">,
@@ -234,7 +234,7 @@ export function joinResults(
   const sum = (key: "checkedBytes" | "copies" | "provenCopies") =>
     results.reduce((total, { verification }) => total + verification[key], 0);
   const mismatches = results.flatMap(({ verification }, worker) =>
-    // The second direction of bidir belongs to a session's second thread.
+    // In bidir, the second direction belongs to the process' second thread.
     verification.mismatches.map((one) => ({ ...one, worker: worker + one.worker * workers.length })),
   );
   return {
@@ -252,7 +252,7 @@ export function joinResults(
   };
 }
 
-/** Latency: the entries of all processes for each sample. Throughput: from the first start to the last end. */
+/** Latency samples keep the entries of all processes; throughput samples last from the first start to the last end. */
 function joinColumns(
   isLatency: boolean,
   workers: readonly WorkerResult[],

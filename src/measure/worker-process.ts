@@ -14,15 +14,15 @@ interface PendingCall {
   reject: (error: NativeError) => void;
 }
 
-/** How long a process may take to free its memory; after that the kernel frees it. */
+/** How long a process may take to free its memory; after that, its end frees it. */
 const orderlyMs = 5000;
 
-/** A process that does not end within 2 s after its channel (cli/commands/worker-command.ts) is killed. */
+/** Longest wait before SIGKILL. Normally a process ends 2 s after its channel (cli/commands/worker-command.ts). */
 const forceMs = 2500;
 
 /**
- * `pinbench worker`, as seen by the process that started it. An IPC channel connects them: the kernel closes it if this
- * process dies, and then the worker ends.
+ * `pinbench worker`, as seen by the process that started it. They share an IPC channel; if this process dies, the
+ * kernel closes the channel and the worker ends.
  */
 export class WorkerProcess {
   /** "worker process 3 of 4 (pid 1234)". */
@@ -36,7 +36,7 @@ export class WorkerProcess {
   #failure: NativeError | null = null;
   #isClosing = false;
 
-  /** Starts it as one of `count`. `entry` is the program, bin/pinbench.js. */
+  /** Starts one of `count` processes. `entry` is the program to run, bin/pinbench.js. */
   constructor(entry: string, { index, count }: { index: number; count: number }) {
     const position = `worker process ${index + 1} of ${count}`;
     try {
@@ -53,12 +53,12 @@ export class WorkerProcess {
     this.#gone = this.#child === null ? Promise.resolve() : this.#watch(this.#child);
   }
 
-  /** Why it is unusable; null while it works. */
+  /** Why it cannot be used; null while it works. */
   get failure(): NativeError | null {
     return this.#failure;
   }
 
-  /** Rejects with the error of the call, which names the process, or with failure() if the process is gone. */
+  /** Rejects with the call's error, which names the process, or with failure() if the process is gone. */
   call<Name extends WorkerCallName>(
     call: Name,
     ...args: WorkerCalls[Name]["args"]
@@ -70,12 +70,12 @@ export class WorkerProcess {
     });
   }
 
-  /** Makes the current call, and every later one, end soon. */
+  /** Ends the current and every later call soon. */
   abort(): void {
     this.#send({ call: "abort" });
   }
 
-  /** Marks it as unusable, and ends it. */
+  /** Marks it as unusable and ends it. */
   fail(error: NativeError): void {
     if (this.#failure === null && !this.#isClosing) {
       this.#failure = error;
@@ -84,7 +84,7 @@ export class WorkerProcess {
     for (const { reject } of this.#pending.splice(0)) reject(this.#failure ?? error);
   }
 
-  /** Ends it: with `isOrderly` it frees its memory first, otherwise it drops its work. Resolves when it is gone. */
+  /** Ends it. With `isOrderly` it frees its memory first, otherwise it drops its work. Resolves when it is gone. */
   async close(isOrderly: boolean): Promise<void> {
     const closed =
       isOrderly && this.#failure === null && !this.#isClosing ? this.call("close") : Promise.resolve();
@@ -92,7 +92,7 @@ export class WorkerProcess {
     await Promise.race([closed.catch(() => undefined), sleep(orderlyMs, undefined, { ref: false })]);
     this.#disconnect();
     const force = setTimeout(() => this.#child?.kill("SIGKILL"), forceMs);
-    // A process in an uninterruptible call of the kernel is not waited for: it ends with that call.
+    // Does not wait for a process in an uninterruptible system call, which ends with that call.
     await Promise.race([this.#gone, sleep(2 * forceMs, undefined, { ref: false })]);
     clearTimeout(force);
   }
@@ -105,7 +105,7 @@ export class WorkerProcess {
         resolve();
       });
       child.on("error", (error) => {
-        // Sending to an ending process also fails, and the reason of its end is more useful.
+        // Sending to a process that is ending fails too, but the reason for its end is more useful.
         if (child.pid !== undefined) return;
         this.fail(notStarted(this.name, error));
         resolve();
@@ -123,7 +123,7 @@ export class WorkerProcess {
     const { error } = answer;
     const named = receivedError({ ...error, message: `${this.name}: ${error.message}`, sticky: false });
     pending.reject(named);
-    // Its context is lost, so it is useless; those of the others are not affected.
+    // Its context is lost, so it is useless; other processes are not affected.
     if (error.sticky) this.fail(named);
   }
 
@@ -155,7 +155,7 @@ function notStarted(name: string, error: unknown): NativeError {
   );
 }
 
-/** What it wrote on stderr has gone to this process' own. */
+/** The error of an ended process. What it printed has gone to this process' stderr. */
 function ended(name: string, code: number | null, signal: NodeJS.Signals | null): NativeError {
   const advice =
     signal === "SIGKILL"

@@ -7,18 +7,18 @@ import type { NativeDriver, NativeError } from "./contract.js";
 import type { DeviceFacts, DriverFacts } from "./device-contract.js";
 import type { LoadedAddon } from "./load.js";
 
-/** An open and initialised driver, and the name of its backend. */
+/** An initialised driver and the name of its backend. */
 export interface Backend {
   name: BackendName;
   library: string;
   driver: NativeDriver;
   facts: DriverFacts;
-  /** Why `auto` did not choose the GPU; null if it did, or was not requested. */
+  /** Why `auto` did not choose the GPU; null if it did or was not requested. */
   fallbackReason: string | null;
   fallbackCode?: string;
 }
 
-/** For a person at a machine without a GPU; on a node of a fleet it does not help. */
+/** Hint for a person at a machine without a GPU; a node of a fleet needs another one. */
 export const emulatedHint = "To measure the emulated device instead, add --backend emulated.";
 
 const cudaLibrary = "libcuda.so.1";
@@ -31,7 +31,7 @@ const absences: Readonly<Record<string, (library: string) => string>> = {
 
 /**
  * Opens and initialises a driver. `auto` chooses the GPU, and the emulated device only if the driver library is missing
- * or reports no device: a driver that fails is an error, never a silent fallback. PINBENCH_CUDA_LIBRARY names another
+ * or reports no device: a failing driver is an error, never a silent fallback. PINBENCH_CUDA_LIBRARY names another
  * driver library. Throws "unavailable".
  */
 export async function openBackend(
@@ -125,9 +125,9 @@ function describeFailure(error: NativeError): PinbenchError {
 }
 
 /**
- * The devices that other processes may use too, each with a name that is the same in all processes, and NVML's reports
- * on it. An emulated device belongs to its process, unless PINBENCH_EMULATED_SHARED names a file for those who share
- * it; then only pinbench uses it, unless its NVML reports others.
+ * Devices that other processes may also use, each with a name that all processes share and its NVML reports. An
+ * emulated device belongs to one process, unless PINBENCH_EMULATED_SHARED names a file for sharing it. Only pinbench
+ * then uses it, unless the emulated NVML reports others.
  */
 export function sharedDevices(
   { driver, facts }: Pick<Backend, "driver" | "facts">,
@@ -150,20 +150,19 @@ export function sharedDevices(
   }));
 }
 
-/** A short name that is the same for all users of the file, whatever their path to it. */
+/** A short name for a file, independent of the path to it. */
 function nameOfFile(path: string): string {
   let real = path;
   try {
     real = realpathSync(path);
   } catch {
-    // The first process to open a device creates it.
+    // The first process that opens a device creates the file.
   }
   return createHash("sha256").update(real).digest("hex").slice(0, 16);
 }
 
 /**
- * The folder with the machine's /proc and /sys. For an emulated device, the rest of the machine can be emulated too, by
- * such a folder.
+ * The folder with the machine's /proc and /sys. With an emulated device, another folder can emulate the machine too.
  */
 export function machineRoot({ facts }: Backend): string {
   return (facts.emulated && process.env.PINBENCH_EMULATED_ROOT) || "/";

@@ -1,7 +1,7 @@
 /**
- * The interface of the compiled addon, written by hand: the boundary between TypeScript (policy) and C++ (mechanism).
- * Times are in nanoseconds, sizes in bytes, both plain numbers (2^53 bytes and 104 days are enough). Every call that
- * measures is asynchronous and, after `abort()`, ends early with its results.
+ * The hand-written interface of the compiled addon, between TypeScript (policy) and C++ (mechanism). Times are in
+ * nanoseconds, sizes in bytes, both plain numbers (2^53 bytes or 104 days suffice). Every measuring call is
+ * asynchronous, and after `abort()` ends early with its results.
  */
 
 import type { DeviceProcess } from "../host/other-programs.js";
@@ -25,19 +25,19 @@ import type {
   WeightsRequest,
 } from "./loader-contract.js";
 
-/** How host memory is allocated. Staged and host copies use a pageable arena, mapped ones a pinned arena. */
+/** How host memory is allocated. Staged and host copies use a pageable arena; mapped ones use a pinned arena. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined" | "file" | "file-registered";
 
-/** Ways of obtaining memory whose cost is timed. */
+/** Allocation methods whose cost is timed. */
 export type PinningKind = "pageable" | "pinned" | "registered";
 
 /** The exports of the compiled module. */
 export interface NativeAddon {
   readonly build: BuildInfo;
   /**
-   * Opens a driver library (libcuda.so.1 or the emulated one) and, with a path, NVML, without calling `cuInit`. A
-   * missing NVML is no error. Throws a NativeError: `LIBRARY_NOT_FOUND` if the file is missing, `LIBRARY_UNUSABLE` if
-   * it does not load, `NOT_A_CUDA_DRIVER` with the missing symbols.
+   * Opens a driver library (libcuda.so.1 or the emulated one) and, given a path, NVML, without calling `cuInit`. A
+   * missing NVML is no error. Throws a NativeError: `LIBRARY_NOT_FOUND` for a missing file, `LIBRARY_UNUSABLE` if it
+   * does not load, `NOT_A_CUDA_DRIVER` with the missing symbols.
    */
   openDriver(paths: { driver: string; nvml: string | null }): NativeDriver;
   /**
@@ -45,16 +45,16 @@ export interface NativeAddon {
    * `RENDEZVOUS_FAILED` if the system has no file or memory for it.
    */
   createRendezvous(): NativeRendezvous;
-  /** Opens one that another process of this user made, by its `path`; throws like createRendezvous(). */
+  /** Opens the rendezvous at the `path` of another process of this user. Throws like createRendezvous(). */
   openRendezvous(path: string): NativeRendezvous;
   /**
-   * Asks the kernel to drop the pages of files (posix_fadvise) once they are on storage. File systems in memory keep
+   * Writes files to storage and asks the kernel to drop their pages (posix_fadvise). File systems in memory keep
    * theirs; files that cannot be opened are skipped.
    */
   dropFromPageCache(files: readonly string[]): Promise<void>;
   /**
-   * Has the kernel send SIGCONT to this process when its parent ends (prctl(2), PR_SET_PDEATHSIG), so that one that was
-   * stopped together with its parent notices.
+   * Makes the kernel send SIGCONT to this process when its parent ends (prctl(2), PR_SET_PDEATHSIG), so that a stopped
+   * process notices it too.
    */
   wakeAsParentEnds(): void;
 }
@@ -64,24 +64,24 @@ export interface NativeDriver {
   /** Calls cuInit (slow, because it may wake the GPU) and reads the constant facts. Fails with the driver's error. */
   initialize(): Promise<DriverFacts>;
   openSession(options: SessionOptions): Promise<NativeSession>;
-  /** The processes with a context on a device, including this one, from NVML; null without its report. */
+  /** Processes with a context on a device, including this one, from NVML; null if NVML does not report them. */
   readProcesses(pciBusId: string): Promise<DeviceProcess[] | null>;
-  /** A device's current activity for any process; null without NVML. Takes about 40 ms. */
+  /** A device's current activity by all processes; null without NVML. Takes about 40 ms. */
   readActivity(pciBusId: string): Promise<DeviceActivity | null>;
-  /** The state of a device; null if NVML does not know it. May be called while a session measures. */
+  /** A device's state; null if NVML does not know the device. May be called while a session measures. */
   readHealth(pciBusId: string): Promise<DeviceHealth | null>;
 }
 
-/** Lets several measure() calls take their samples together: a barrier, and the state of each flow. */
+/** Lets several measure() calls take their samples together. It has a barrier, and the state of each flow. */
 export interface NativeRendezvous {
-  /** Its path for other processes while this process lives; nothing is left when both have ended. */
+  /** Its path for other processes, valid while this process lives. Nothing remains when both have ended. */
   readonly path: string;
   /**
-   * Before each use, while no call is in it: the number of threads of each flow, at least one. A flow moves one
-   * direction of one device, in any session or process.
+   * Sets the number of threads of each flow, at least one. Call it before each use, while no call uses it. A flow moves
+   * data in one direction of one device, in any session or process.
    */
   reset(flows: readonly number[]): void;
-  /** Releases all waiting threads: their calls end with `aborted`. */
+  /** Releases all waiting threads; their calls end with `aborted`. */
   cancel(): void;
 }
 
@@ -89,15 +89,15 @@ export interface SessionOptions {
   device: number;
   /** CPUs that the session's threads may run on (each thread may use all of them). */
   cpus: number[];
-  /** Number of threads that touch, fill and compare memory: the CPUs within the cgroup's quota. */
+  /** Number of threads that touch, fill and compare memory: CPUs limited by the cgroup's quota. */
   threads: number;
-  /** Preferred node of host memory; null leaves it to the system. */
+  /** Preferred NUMA node of host memory; null leaves it to the system. */
   numaNode: number | null;
   /** Seed of the test pattern, 0 to 2^53. */
   seed: number;
-  /** Whether reserveHost() asks the system for the nodes of the pages (no); it always does for those of a file. */
+  /** Whether reserveHost() queries the NUMA nodes of pages (no); for files it always does. */
   reportsNodes?: boolean;
-  /** Where reserveHost() makes the files of memory `file` and `file-registered`, without names; these need it. */
+  /** Folder for the unnamed files of memory `file` and `file-registered`, which need it. */
   fileFolder?: string;
 }
 
@@ -106,23 +106,25 @@ export interface NativeSession {
   readonly opening: SessionOpening;
   /**
    * Allocates and fills host memory of one kind; a larger geometry replaces a smaller one. Calls for different kinds
-   * may overlap: one is pinned while another is touched.
+   * may overlap, so that one is pinned while another is touched.
    */
   reserveHost(kind: ArenaKind, geometry: ArenaGeometry): Promise<ArenaReport>;
-  /** Allocates device memory; all arenas of a session have one chunk size. `copies` is 2 for d2d and p2p. */
+  /** Allocates device memory. All arenas of a session share one chunk size. `copies` is 2 for d2d and p2p. */
   reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<undefined>;
-  /** Rings of pinned slots for staged and host copies, one per worker. */
+  /** Allocates rings of pinned slots for staged and host copies, one per worker. */
   reserveStaging(ring: StagingRing): Promise<undefined>;
   measure(request: MeasureRequest): Promise<MeasureResult>;
-  /** Time to obtain one buffer, ready to copy from, and to free it; pageable is new memory, touched by one thread. */
+  /** Time to allocate one buffer, ready to copy from, and to free it. Pageable is new memory, touched by one thread. */
   measurePinning(kind: PinningKind, sizeBytes: number): Promise<PinningCost>;
   /**
-   * The duration, in nanoseconds, of one copy of 4 KiB from new pinned memory, the session's first copy if called first. The thread
-   * rests for `restMs`, at most 1000, after allocating that memory, and then copies at once.
+   * Duration in ns of one 4 KiB copy from new pinned memory; the session's first copy if called first. After allocating
+   * that memory the thread sleeps for `restMs`, at most 1000, and copies immediately afterwards.
    */
   measureFirstCopy(restMs: number): Promise<number>;
   /**
-   * Obtains pinned memory like a program that keeps a pool, in the requested way and number of pieces. Rejects with
+   * Allocates pinned memory like a program that keeps a pool, by the requested method in this number of pieces. Rejects
+   * with `INVALID_REQUEST`, `OUT_OF_HOST_MEMORY`, `NO_HUGE_PAGES` (hugetlbfs has too few), `TOO_MANY_THREADS`,
+   * `ABORTED`, or the driver's error; nothing stays allocated then.
    * `INVALID_REQUEST`, `OUT_OF_HOST_MEMORY`, `NO_HUGE_PAGES` (hugetlbfs has too few), `TOO_MANY_THREADS`, `ABORTED`, or
    * the driver's error; nothing of it is left then.
    */
@@ -134,36 +136,36 @@ export interface NativeSession {
    */
   openLoader(options: LoaderOptions): Promise<NativeLoader>;
   /**
-   * Copies weights from files to the device once; nothing else is measured meanwhile. A file that is cut while it is
-   * mapped ends this process with SIGBUS. Rejects with `INVALID_REQUEST`, `FILE_UNREADABLE`, `FILE_CHANGED`,
+   * Copies weights from files to the device once, while nothing else is measured. If a file is truncated while it is
+   * mapped, this process ends with SIGBUS. Rejects with `INVALID_REQUEST`, `FILE_UNREADABLE`, `FILE_CHANGED`,
    * `OUT_OF_HOST_MEMORY`, `TOO_MANY_THREADS`, `ABORTED`, or the driver's error.
    */
   loadWeights(request: WeightsRequest): Promise<WeightsPass>;
   /**
-   * Starts work that keeps the device or the host's memory busy during the session's other work, and resolves once it
-   * runs. Several may run at once. Device memory is allocated here and freed by stop(), which can make the device wait
-   * for all of its work. Rejects with `INVALID_REQUEST`, `NO_KERNELS` (for the device), `NO_NVML` (for its call),
+   * Starts a load on the device or on host memory, next to the session's other work, and resolves once it runs. Several
+   * loads may run at once. It allocates device memory that stop() frees, which can make the device wait for all its
+   * work. Rejects with `INVALID_REQUEST`, `NO_KERNELS` (for the device), `NO_NVML` (for its call),
    * `OUT_OF_HOST_MEMORY`, `TOO_MANY_THREADS`, `ABORTED`, or the driver's error.
    */
   startLoad(options: LoadOptions): Promise<NativeLoad>;
-  /** Makes the current call, and every later one, end when the driver call in flight returns. */
+  /** Makes the current and every later call end when the current driver call returns. */
   abort(): void;
   close(): Promise<void>;
 }
 
-/** What opening a session took, and whether kernels run in it. */
+/** The cost of opening a session, and whether kernels run in it. */
 export interface SessionOpening {
-  /** Retaining the primary context and making it current. */
+  /** Time to retain the primary context and make it current. */
   contextNs: number;
-  /** Why kernels cannot be used (mapped memory is then skipped, and verifying reads back); null if they can. */
+  /** Why kernels cannot be used; null if they can. Without them mapped memory is skipped, and verifying reads back. */
   kernelsOff: string | null;
   /** The session's zero on the steady clock; sample starts are relative to it. */
   openedAtNs: number;
 }
 
 /**
- * A worker's arena consists of separate allocations of `chunkBytes`; no buffer spans two. Buffers of S bytes are at
- * multiples of S rounded up to 512 within a chunk, chunk after chunk. A cell has W workers, or 2 W for bidir
+ * A worker's arena has separate allocations of `chunkBytes`, which no buffer crosses. Buffers of S bytes start at
+ * multiples of S rounded up to 512 within a chunk, chunk after chunk. A cell has W workers, for bidir 2 W
  * (host-to-device first).
  */
 export interface ArenaGeometry {
@@ -177,46 +179,46 @@ export interface StagingRing {
   workers: number;
   slots: number;
   chunkBytes: number;
-  /** The slots that host cells copy to and from, in the same memory; 0 and 0 for the ring's own. */
+  /** Slots in the same memory for host cells to copy to and from; 0 and 0 use the ring's own slots. */
   hostSlots: number;
   hostChunkBytes: number;
 }
 
-/** Host memory of one kind that was reserved. */
+/** Reserved host memory of one kind. */
 export interface ArenaReport {
   bytes: number;
-  /** Bytes in transparent huge pages; null if that does not apply or is unknown. */
+  /** Bytes in transparent huge pages; null if unknown or not applicable. */
   hugePageBytes: number | null;
   /**
-   * Pages on each NUMA node, of all or of a sample. Empty unless the session reports nodes, and if the system does not tell.
+   * Number of pages on each NUMA node, of all pages or a sample. Empty if the session does not report nodes, or the
+   * system hides them.
    */
   pagesOfNode: { node: number; pages: number }[];
 }
 
 /**
- * A request for some samples of a cell. A warm cell's destinations stay in the CPU's caches while they are prepared.
- * Memory `host` is copied only by the CPU: h2d from the pageable arena into the slots of the worker's ring, one slot
- * length at a time, d2h out of the slots. It has no bidir and no link to read.
+ * A request for samples of a cell. Preparing a warm cell keeps its destinations in the CPU's caches. Only the CPU
+ * copies memory `host`: h2d from the pageable arena into the worker's ring, one slot length at a time, and d2h out of
+ * the slots. It has no bidir and no link.
  */
 export interface MeasureRequest
   extends Pick<Cell, "direction" | "memory" | "sizeBytes" | "workers" | "mode" | "cache"> {
   /** Number of buffers in each worker's rotation; 1 for a warm cell. */
   buffers: number;
-  /** Index in the rotation of this call's first copy. */
+  /** Index in the rotation of the call's first copy. */
   firstBuffer: number;
-  /** Number of copies by each worker before the clock starts, at least 1, and their size (at most `sizeBytes`). */
+  /** Copies by each worker before the clock starts (at least 1), and their size (at most `sizeBytes`). */
   warmupCopies: number;
   warmupBytes: number;
   copiesPerSample: number;
   samples: number;
   /**
-   * "last" compares the content of each buffer at the end. "every" compares after each sample, outside its window, and
-   * before it fills the sources with new bytes. So no two copies of a sample may go to one buffer (copiesPerSample is
-   * at most `buffers`), and copies outside the window, which several flows make, go to a buffer of their own, for which
-   * arenas have room after the rotation.
+   * "last" compares each buffer's content at the end. "every" compares after each sample, outside its window, and then
+   * fills the sources with new bytes. So copiesPerSample may not exceed `buffers`. Copies outside the window, which
+   * keep other flows loaded, go to a spare buffer after the rotation.
    */
   verify: Verifying | "none";
-  /** Whether to read link and clocks during the warm-up, which lasts until they are read. */
+  /** Whether to read link and clocks during the warm-up, which then lasts until they are read. */
   readLink: boolean;
   /** Absent if nothing else is measured at the same time. */
   company?: Company;
@@ -228,13 +230,12 @@ export interface MeasureRequest
 }
 
 /**
- * The other device of a copy between two. The session whose measure() is called drives the copy, with its own streams:
- * the source's for the paths that write and for `through-host`, the destination's for those that read. Both sessions
- * have the same driver and seed, and reserved device memory, the destination with `copies` 2; the other one waits
- * meanwhile, and an abort of either ends the call. Peer access is enabled for both devices, or for `through-host`
- * disabled for both, before anything is timed; close() restores it, and until then a session holds the contexts of its
- * peers. Fails with the driver's error if the devices have no access to each other, and with `NO_PEER_COPIES` if it
- * lacks the calls.
+ * The other device of a copy between two. The session whose measure() is called drives the copy with its own streams:
+ * the source's session for paths that write and `through-host`, the destination's for paths that read. Both sessions
+ * have the same driver and seed, and reserved device memory, the destination with `copies` 2. The other session waits
+ * meanwhile; aborting either ends the call. Before timing, peer access is enabled for both devices, or disabled for
+ * `through-host`. close() restores it; until then a session holds its peers' contexts. Fails with the driver's error
+ * without peer access, and with `NO_PEER_COPIES` if the driver lacks the calls.
  */
 export interface PeerCopy {
   session: NativeSession;
@@ -242,40 +243,39 @@ export interface PeerCopy {
 }
 
 /**
- * Other calls that take the same number of samples at the same time. All threads of all calls begin a sample together,
- * and threads that are done copy on until every flow is done, so that no flow is measured while another is idle. A call
- * that fails or is aborted cancels the rendezvous, at any point. Sample starts of several processes are on one clock, each from
- * its session's zero.
+ * Calls that take the same number of samples at the same time. All their threads begin a sample together. Threads that
+ * are done keep copying until every flow is done, so that no flow is measured while another is idle. If a call fails or
+ * is aborted, it cancels the rendezvous. Sample starts of several processes share one clock, relative to each session's
+ * zero.
  */
 export interface Company {
   rendezvous: NativeRendezvous;
-  /** The flow of this call's first direction; the second one of bidir uses the next. */
+  /** The flow of this call's first direction; the second direction of bidir uses the next one. */
   flow: number;
 }
 
 /**
- * A batch (one copy of the cell, h2d from pinned, pageable or registered memory) that is copied in `chunks` pieces on one
- * stream; on a second stream a kernel follows each piece. The batch ends with its last kernel, and only then the next
- * one begins: with one chunk the duration is the sum of both parts. At most one chunk per 512 bytes; the pieces differ
- * by at most 512 bytes.
+ * A batch is one copy of the cell (h2d from pinned, pageable or registered memory), in `chunks` pieces on one stream.
+ * On a second stream a kernel follows each piece. The next batch begins after the last kernel, so with one chunk the
+ * duration is the sum of both parts. At most one chunk per 512 bytes; pieces differ by at most 512 bytes.
  */
 interface Pipeline {
   chunks: number;
-  /** Time of all kernels of a batch, up to a minute: each keeps all multiprocessors busy for its share by bytes. */
+  /** Time of a batch's kernels in ns, up to a minute. Each keeps all multiprocessors busy for its share by bytes. */
   computeNs: number;
 }
 
 /**
- * A copy of `sizeBytes`, at most 32 GiB, in blocks: h2d, d2h or bidir, throughput, cold, without company or
- * pipeline. Each worker's rotation, `buffers` of `sizeBytes` each, is divided into places of `bytes`, and
- * the places of each side are shuffled separately, by the session's seed: copy i uses the i-th run of places on both
- * sides. The address lists are ready in host memory before a sample; for kernels, each copy sends its own list to the
- * device within its time. All ways use pinned or pageable memory, except `kernel`, which needs pinned memory; `gather`
- * goes through the worker's staging ring, and needs as much device memory as the ring has. Blocks larger than a slot go
- * through it in pieces, without a kernel. With `verify`, every block is compared; mismatches are reported at the places
- * where blocks should have arrived. Rejects with `NO_KERNELS` for `kernel` and `gather` if none are loaded, with
- * `NO_BATCH_COPIES` if the driver lacks cuMemcpyBatchAsync, with `NOT_RESERVED` if `gather` has no
- * staging ring or the device does not map the memory, and with `INVALID_REQUEST` for an impossible copy.
+ * A copy of `sizeBytes`, at most 32 GiB, in blocks: h2d, d2h or bidir, throughput, cold, without `company` or
+ * `pipeline`. Each worker's rotation (`buffers` of `sizeBytes`) is divided into slots of `bytes`, and each side's slots
+ * are shuffled separately by the session's seed: copy i uses the i-th run of slots on both sides. Address lists are
+ * ready in host memory before a sample; for kernels, each copy's time includes sending its list to the device. All
+ * methods use pinned or pageable memory, but `kernel` needs pinned memory. `gather` goes through the worker's staging
+ * ring, and needs as much device memory as the ring. Blocks larger than a slot pass in pieces, without a kernel. With
+ * `verify`, every block is compared; mismatches are reported where a block should have arrived. Rejects with
+ * `NO_KERNELS` for `kernel` and `gather` if none are loaded, with `NO_BATCH_COPIES` if the driver lacks
+ * cuMemcpyBatchAsync, with `NOT_RESERVED` if `gather` has no staging ring or the device does not map the memory, and
+ * with `INVALID_REQUEST` for an impossible copy.
  */
 export interface BlockCopy {
   /** Size of a block: a multiple of 16; `sizeBytes` is a multiple of it. */
@@ -289,24 +289,24 @@ interface Verification extends Pick<NonNullable<CellResult["verification"]>, "ch
   provenCopies: number;
 }
 
-/** The samples of one call, and its other results. */
+/** Samples and other results of one call. */
 export interface MeasureResult {
   /** One entry per direction: two for bidir (h2d, d2h), otherwise one. */
   columns: SampleColumns[];
   /**
-   * Number of bytes compared, and every wrong buffer (at most 8 are described). For host cells: h2d each slot with its
-   * last piece (offsets are within the ring), d2h each piece of a buffer.
+   * Number of compared bytes, and every wrong buffer (at most 8 are described). In host cells, h2d compares each slot
+   * with its last piece (offsets are within the ring), d2h each piece of a buffer.
    */
   verification: Verification;
   link: LinkRecord | null;
-  /** True after abort() or the end of its company: then there are no columns, because their data was not compared. */
+  /** True after abort() or a cancelled rendezvous. Columns are then empty, because their data was not compared. */
   aborted: boolean;
 }
 
 /**
- * Throughput: an entry per sample, from the direction's first start to its last end; the bytes moved in it are `workers
- * x copiesPerSample x sizeBytes`. Latency: an entry per copy and worker, of `sizeBytes` (sample-major, then worker).
- * For bidir, the direction that is done first copies on until the other one is done too.
+ * Throughput: an entry per sample, from the direction's first start to its last end, for `workers x copiesPerSample x
+ * sizeBytes` bytes. Latency: an entry of `sizeBytes` per copy and worker (sample-major, then worker). In bidir, the
+ * direction that ends first keeps copying until the other ends.
  */
 export interface SampleColumns {
   direction: DirectionMoved;
@@ -314,20 +314,18 @@ export interface SampleColumns {
   startNs: Float64Array;
   durationNs: Float64Array;
   /**
-   * For throughput: from the sample's start until the last call of a worker's copies has returned, without waiting for
-   * their end; for `gather` to the host, until the CPU has put the last block into its place. The mean of the workers.
-   * Empty for latency.
+   * For throughput: from the sample's start until a worker's last call to start a copy returns, without waiting for the
+   * copies; for `gather` to the host, until the CPU has stored the last block. Mean of the workers. Empty for latency.
    */
   hostNs?: Float64Array;
 }
 
 /**
- * Work during a measurement. `compute`: multiplications of matrices in half precision on the tensor cores, only in
- * registers. `memory`: copies within the device's memory, of more than its caches hold. `host`: `hostThreads` threads
- * copy between the halves of `hostBytes` of ordinary memory, each its share of at least 64 KiB; the other two need
- * neither. The device's loads have a stream and a sleeping thread of their own, and launch about half a millisecond of
- * work at a time, calibrated at the start. A watched call is made once a millisecond, or at once if the last one took
- * longer; each is a completion.
+ * A load during a measurement. `compute`: half-precision matrix multiplications on the tensor cores, in registers only.
+ * `memory`: copies within device memory, larger than its caches. `host`: `hostThreads` threads copy between the halves
+ * of `hostBytes` of ordinary memory, each its share of at least 64 KiB; the other loads use neither field. Device loads
+ * have their own stream and sleeping thread, and launch about 0.5 ms of work at a time, calibrated at the start. A
+ * watched call runs every millisecond, or immediately if the last one took longer; each is a completion.
  */
 export interface LoadOptions {
   kind: Exclude<Beside, "none"> | WatchedCall;
@@ -338,11 +336,11 @@ export interface LoadOptions {
 /** A running load: until stop(), an abort, or the session's close(). */
 export interface NativeLoad {
   /**
-   * The work completed since the last call, or since the start. Throws the NativeError that ended the load, if any,
-   * because later measurements would have been alone.
+   * Work completed since the last call or the start. Throws the NativeError that ended the load, if any: later
+   * measurements would have had no load.
    */
   completions(): LoadCompletions;
-  /** Ends all of its threads, and frees its memory. Rejects with the NativeError that ended the load before. */
+  /** Ends its threads and frees its memory. Rejects with the NativeError if one had ended the load. */
   stop(): Promise<void>;
 }
 

@@ -1,14 +1,14 @@
 import type { LinkRecord } from "../settings/schema-parts.js";
 
 /*
- * What the compiled module reports on itself, and an open driver on its devices (from CUDA, and from NVML if it exists).
- * Written by hand, like contract.ts, whose calls return it. Unknown facts are null.
+ * Reports of the compiled module on itself, and of an open driver on its devices (from CUDA, and NVML if present).
+ * Written by hand for the calls of contract.ts. Unknown facts are null.
  */
 
 /** How the module was compiled. */
 export interface BuildInfo {
   compiler: string;
-  /** The kernels are embedded: the build found nvcc. */
+  /** Whether the build embedded the kernels, which needs nvcc. */
   kernels: boolean;
   sanitizer: "address" | "thread" | null;
 }
@@ -41,11 +41,11 @@ export interface DeviceFacts {
   copyEngines: number;
   integrated: boolean;
   canMapHostMemory: boolean;
-  /** cuMemHostRegister works: not on GB10 and Jetsons. */
+  /** Whether cuMemHostRegister works; it does not on GB10 and Jetsons. */
   canRegisterHostMemory: boolean;
-  /** Kernels take addresses of pageable memory: with NVLink-C2C, or with the kernel's HMM. */
+  /** Whether kernels can access pageable memory: with NVLink-C2C, or with Linux' HMM. */
   readsPageable: boolean;
-  /** It uses the page tables of the CPU, over NVLink-C2C: copies do not go through PCIe. */
+  /** Whether it uses the CPU's page tables over NVLink-C2C, so that copies do not go through PCIe. */
   coherent: boolean;
   /** Ordinals of the devices whose memory this one can access directly. */
   peers: number[];
@@ -54,19 +54,19 @@ export interface DeviceFacts {
 
 /** One reading; null for what NVML does not report. */
 export interface DeviceActivity {
-  /** Percentage of NVML's last sampling period, up to a second, in which a kernel ran. */
+  /** Percentage of NVML's last sampling period (at most a second) with a running kernel. */
   computePercent: number | null;
-  /** Over the PCIe link, in the last 20 ms. */
+  /** Over the PCIe link in the last 20 ms. */
   toDeviceBytesPerSecond: number | null;
   fromDeviceBytesPerSecond: number | null;
 }
 
-/** One reading of what may slow a device down; each field is null if NVML, or the device, does not report it. */
+/** One reading of what may slow a device down; a field is null if NVML or the device does not report it. */
 export interface DeviceHealth {
   link: LinkRecord | null;
-  /** The card's best in any slot; `link.maxGeneration` is the best of card and slot together. */
+  /** The card's best generation in any slot; `link.maxGeneration` is the best of card and slot together. */
   cardMaxGeneration: number | null;
-  /** Packets that the link had to repeat since the driver was loaded. */
+  /** Packets that the link repeated since the driver was loaded. */
   replays: number | null;
   /**
    * Why clocks are below their maximum: NVML's names in lower case with dashes, such as "hw-thermal-slowdown",
@@ -77,9 +77,9 @@ export interface DeviceHealth {
   temperatureC: number | null;
   powerWatts: number | null;
   powerLimitWatts: number | null;
-  /** Uncorrected since the driver was loaded. */
+  /** Uncorrected errors since the driver was loaded. */
   eccErrors: number | null;
-  /** Whether a reset of the device would take pages or rows out of use. */
+  /** Whether a reset of the device would retire pages or rows. */
   retirementPending: boolean | null;
   migEnabled: boolean | null;
   /** Whether copies go through encrypted bounce buffers. */

@@ -3,7 +3,7 @@ import { PinbenchError } from "../errors.js";
 import { shortageHint } from "../machine-shortage.js";
 import { type AddonCandidate, longestLoadMs, type ProbeOutcome } from "./probe.js";
 
-/** Why a module cannot be loaded; `kind` decides what is advised. */
+/** Why a module cannot be loaded; `kind` determines the advice. */
 export interface LoadFailure {
   kind:
     | "missing"
@@ -27,19 +27,19 @@ export interface FailedCandidate extends AddonCandidate {
   failure: LoadFailure;
 }
 
-/** Node's names for the processors in e_machine of an ELF header: this one, and the most likely other. */
+/** Node's names of architectures, by e_machine of an ELF header: this one, and the likeliest other. */
 const machines: Readonly<Record<number, string>> = { 62: "x64", 183: "arm64" };
 
 /**
- * A fault of a library according to its header; null without one. The system's linker describes such faults badly, and
- * a truncated file can crash it.
+ * A fault in a library's header; null without one. The system's linker describes such faults badly, and a truncated
+ * file can crash it.
  */
 export function inspectBinary(path: string): LoadFailure | null {
   let size: number;
   const header = Buffer.alloc(64);
   try {
     const info = statSync(path);
-    // Opening a named pipe would never end.
+    // Opening a named pipe could block forever.
     if (!info.isFile()) return { kind: "unreadable", reason: "it is not a regular file" };
     size = info.size;
     const file = openSync(path, "r");
@@ -65,7 +65,7 @@ export function inspectBinary(path: string): LoadFailure | null {
     const name = machines[machine] ?? `machine ${machine}`;
     return { kind: "architecture", reason: `it is for ${name}, and this Node is for ${process.arch}` };
   }
-  // The table of sections is at the end of the file.
+  // The section table is at the end of the file.
   const end = Number(header.readBigUInt64LE(40)) + header.readUInt16LE(58) * header.readUInt16LE(60);
   if (end > size) return { kind: "damaged", reason: `it is cut short: ${size} of ${end} bytes` };
   return null;
@@ -78,10 +78,10 @@ interface LoadRefusal {
   reason: (found: string, glibc: string | null) => string;
 }
 
-/** Messages of the linker of glibc; the first matching pattern counts. */
+/** Messages of glibc's linker; the first matching pattern counts. */
 const refusals: readonly LoadRefusal[] = [
   {
-    // If a C library is too old for several versions, the linker names only the first.
+    // The linker names only the first GLIBC version that is missing.
     pattern: /version [`']GLIBC_([\d.]+)' not found/,
     kind: "glibc",
     reason: (version, glibc) =>
@@ -115,7 +115,7 @@ const refusals: readonly LoadRefusal[] = [
   { pattern: /Permission denied/, kind: "unreadable", reason: () => "it may not be read" },
 ];
 
-/** Why a module did not load in a process that tried it, in words for people; `glibc` as from systemGlibc(). */
+/** Why a module did not load in a test process, for people; `glibc` is from systemGlibc(). */
 export function explainFailure(
   outcome: Exclude<ProbeOutcome, { kind: "loads" | "untried" }>,
   glibc: string | null,
@@ -154,8 +154,8 @@ export function describeFailed({ source, path, failure }: FailedCandidate): stri
 }
 
 /**
- * The error for a machine on which no module loads: the attempts, why each failed, and what to do. `glibc` is the
- * system's version, null for another C library.
+ * The error if no module loads: each attempt with its reason, and what to do. `glibc` is the system's version, null for
+ * another C library.
  */
 export function nothingLoads(failed: readonly FailedCandidate[], glibc: string | null): PinbenchError {
   const library = glibc === null ? "no glibc" : `glibc ${glibc}`;
@@ -193,17 +193,17 @@ function remedies(failed: readonly FailedCandidate[]): string[] {
 }
 
 /**
- * The version of this process's glibc, such as "2.36"; null for another C library. Takes some milliseconds, so it is
- * only for failures and `--version`.
+ * This process' glibc version, such as "2.36"; null for another C library. Takes milliseconds, so only failures and
+ * `--version` call it.
  */
 export function systemGlibc(): string | null {
-  // Otherwise the report would resolve host names over the network. @types/node does not have this setting yet.
+  // Keeps the report from resolving host names over the network. @types/node lacks this setting.
   Object.assign(process.report, { excludeNetwork: true });
   const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } };
   return header.glibcVersionRuntime ?? null;
 }
 
-/** The newest version of glibc that a library names, which is the oldest that it loads with; null if it names none. */
+/** The newest glibc version that a library names, which is the oldest it loads with; null if it names none. */
 export function neededGlibc(path: string): string | null {
   const minors = [...readFileSync(path, "latin1").matchAll(/GLIBC_2\.(\d+)/g)].map(([, minor]) =>
     Number(minor),

@@ -17,14 +17,14 @@ export interface LoadedAddon {
   source: AddonSource;
   /** The emulated driver of this build, next to the addon. */
   emulatedLibraryPath: string;
-  /** Modules with priority that exist but do not load. */
+  /** Preferred modules that exist but do not load. */
   passedOver: FailedCandidate[];
 }
 
 /**
- * Loads the compiled module: the one in PINBENCH_ADDON, otherwise the first that loads of the local build
- * and the prebuilt one. A module that has not loaded on this machine before is first tried in another process, because
- * it might crash this one. Throws an "unavailable" PinbenchError that lists the attempts.
+ * Loads the compiled module in PINBENCH_ADDON, or else the first of the local build and the prebuilt module that loads.
+ * One that has not loaded on this machine yet is first tried in another process, because it may crash. Throws an
+ * "unavailable" PinbenchError that lists the attempts.
  */
 export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedAddon {
   const failed: FailedCandidate[] = [];
@@ -32,7 +32,7 @@ export function loadAddon(environment: NodeJS.ProcessEnv = process.env): LoadedA
     const result = tryCandidate(candidate, environment);
     if ("addon" in result) {
       const passedOver = failed.filter(({ failure }) => failure.kind !== "missing");
-      // An IPC channel connects a process to the one it works for; while stopped, it would not see that channel close.
+      // A process with an IPC channel works for a parent; while stopped, it could not see that channel close.
       if (process.connected !== undefined) result.addon.wakeAsParentEnds();
       return { ...candidate, addon: result.addon, passedOver };
     }
@@ -46,7 +46,7 @@ function tryCandidate(
   environment: NodeJS.ProcessEnv,
 ): { addon: NativeAddon } | LoadFailure {
   const { path, emulatedLibraryPath } = candidate;
-  // Without it, the module still works with a GPU.
+  // Without the emulated driver, the module still works with a GPU.
   const withEmulated = existsSync(emulatedLibraryPath);
   const defect = inspectBinary(path) ?? (withEmulated ? defectOfEmulated(emulatedLibraryPath) : null);
   if (defect !== null) return defect;
@@ -61,7 +61,7 @@ function defectOfEmulated(path: string): LoadFailure | null {
   return defect && { ...defect, reason: `of ${basename(path)} beside it: ${defect.reason}` };
 }
 
-/** With dlopen, because `require` would run a file as JavaScript if its name does not end in ".node". */
+/** Uses dlopen, because `require` would run a file that does not end in ".node" as JavaScript. */
 function openAddon(
   path: string,
 ): { addon: NativeAddon } | Extract<ProbeOutcome, { kind: "refused" | "foreign" }> {

@@ -5,7 +5,7 @@ import { makeFolderSync } from "../results/files/made-folder.js";
 
 const addonName = "pinbench.node";
 
-/** The file name of the driver that emulates a GPU in host memory; it is next to the compiled module. */
+/** File name of the driver that emulates a GPU in host memory, next to the compiled module. */
 const emulatedLibraryName = "libpinbench_emulated.so";
 
 export const localBuildFolder = join(packageRoot, "build", "Release");
@@ -21,8 +21,8 @@ export interface AddonCandidate {
 }
 
 /**
- * Possible places of the compiled module, in order: a clone's own build comes before the package's module. If
- * PINBENCH_ADDON names one, it is the only candidate.
+ * Possible paths of the compiled module, in order: a clone's own build before the package's module. PINBENCH_ADDON
+ * replaces all of them.
  */
 export function candidates(environment: NodeJS.ProcessEnv): AddonCandidate[] {
   const named = environment.PINBENCH_ADDON;
@@ -38,7 +38,7 @@ export function candidates(environment: NodeJS.ProcessEnv): AddonCandidate[] {
   ];
 }
 
-/** npm's package has the files for x86-64; those for other processors are in a package beside it. */
+/** npm's package has the x86-64 files; other architectures have a separate package. */
 export function prebuiltFolders(arch: string): string[] {
   const own = join(packageRoot, "prebuilds", `linux-${arch}`);
   return arch === "x64" ? [own] : [own, join(packageRoot, "..", `pinbench-linux-${arch}`)];
@@ -53,8 +53,8 @@ function inFolder(source: AddonSource, folder: string): AddonCandidate {
 }
 
 /**
- * pinbench's folder for files that can be recreated, by the XDG rules; null if the environment names none, or it
- * belongs to another user, as under sudo: modules there cannot be trusted, and new files would disturb that user.
+ * pinbench's cache folder by the XDG rules. Null if the environment names none, or if it belongs to another user, as
+ * under sudo: its modules cannot be trusted, and new files would disturb that user.
  */
 export function cacheFolder({ XDG_CACHE_HOME: named, HOME: home }: NodeJS.ProcessEnv): string | null {
   if (named && isAbsolute(named)) {
@@ -68,7 +68,7 @@ function oursOrNull(folder: string): string | null {
   return isOurs(folder, { absent: true }) ? folder : null;
 }
 
-/** Whether a folder belongs to this user; `absent` is the answer for a missing one. */
+/** Whether a folder belongs to this user; returns `absent` if it is missing. */
 function isOurs(folder: string, { absent }: { absent: boolean }): boolean {
   try {
     return statSync(folder).uid === process.geteuid?.();
@@ -90,9 +90,8 @@ export type ProbeOutcome =
   | { kind: "untried" };
 
 /**
- * Loads a module, with `withEmulated` also the emulated driver, in another process, because a bad one may crash. A
- * module that has loaded before and has not changed is known to load. Failures are tried again each time, because their
- * cause may be gone.
+ * Loads a module, and with `withEmulated` the emulated driver, in another process, because a bad one may crash. An
+ * unchanged module that has loaded before is not tried again. Failures are, because their cause may be gone.
  */
 export function probe(
   candidate: AddonCandidate,
@@ -111,7 +110,7 @@ export function probe(
 
 export const longestLoadMs = 30_000;
 
-/** Reports its start, so that a crash of the module can be distinguished from a process that did not get that far. */
+/** Prints a line at its start, to distinguish a crash of the module from a process that did not get that far. */
 const script = `
 const { writeSync } = require("node:fs");
 const say = (outcome) => writeSync(1, JSON.stringify(outcome) + "\\n");
@@ -130,9 +129,9 @@ try {
 }`;
 
 function loadElsewhere({ path, emulatedLibraryPath }: AddonCandidate, withEmulated: boolean): ProbeOutcome {
-  // Takes a while to load, and hardly any start needs it.
+  // Loaded here because it is slow, and hardly ever needed.
   const { spawnSync } = process.getBuiltinModule("node:child_process");
-  // The user's options for Node are meant for this process only.
+  // The user's NODE_OPTIONS are meant for this process only.
   const { NODE_OPTIONS: _, ...env } = process.env;
   const args = ["-e", script, "--", path, ...(withEmulated ? [emulatedLibraryPath] : [])];
   const run = () =>
@@ -147,14 +146,14 @@ function loadElsewhere({ path, emulatedLibraryPath }: AddonCandidate, withEmulat
   try {
     child = run();
   } catch {
-    // Node's permission model forbids it.
+    // Node's permission model forbids starting processes.
     return { kind: "untried" };
   }
   const lines = (child.stdout ?? "").split("\n").filter((line) => line.startsWith('{"kind":'));
   if (lines.length === 0) return { kind: "untried" };
   if ((child.error as NodeJS.ErrnoException | undefined)?.code === "ETIMEDOUT") return { kind: "hung" };
   const outcome = lines.length > 1 ? readOutcome(lines.at(-1)!) : null;
-  // A module that loads, but crashes the process at its end, is also unusable.
+  // A module that loads but crashes at exit is also unusable.
   if (child.signal !== null) return { kind: "crashed", signal: child.signal };
   return outcome ?? { kind: "ended", exitCode: child.status };
 }
@@ -167,29 +166,29 @@ function readOutcome(line: string): ProbeOutcome | null {
   }
 }
 
-/** Another version of the C library has another linker file; only one of them is of this Node's processor. */
+/** glibc's dynamic linkers, one for each architecture: their files change with its version. */
 const linkers = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
 
-/** Names a module and all that decides whether it loads: the files as they are, Node, and the C library. */
+/** Identifies a module and all that affects loading: the files' states, Node and the C library. */
 function keyOf({ path, emulatedLibraryPath }: AddonCandidate): string {
   const files = [path, emulatedLibraryPath, process.execPath, ...linkers];
   return [process.version, process.arch, ...files.map(identityOf)].join(" ");
 }
 
-/** Changes with the file; includes a time, because a file can be overwritten by one of the same size. */
+/** Changes with the file. Includes a time, because a new file may have the same size. */
 function identityOf(path: string): string {
   const info = statSync(path, { throwIfNoEntry: false });
   return info === undefined ? "-" : `${path}:${info.ino}:${info.size}:${info.mtimeMs}`;
 }
 
-/** Most modules to remember: those of this user's installations, each in a few versions. */
+/** Most modules to remember: this user's installations, each in a few versions. */
 const mostKept = 32;
 
 function readKeys(file: string): string[] {
   try {
-    // Opening a named pipe would never end.
+    // Opening a named pipe could block forever.
     if (!statSync(file).isFile()) return [];
-    // Without readFileSync's own decoding, which aborts Node 20 if the file cannot be closed.
+    // Decodes separately, because readFileSync with an encoding aborts Node 20 if the file cannot be closed.
     const kept: unknown = JSON.parse(readFileSync(file).toString());
     return Array.isArray(kept) ? kept.filter((one) => typeof one === "string") : [];
   } catch {
@@ -197,7 +196,7 @@ function readKeys(file: string): string[] {
   }
 }
 
-/** Optional: if the folder is read-only or full, nothing is stored. */
+/** Best effort: stores nothing if the folder is read-only or full. */
 function writeKeys(file: string, keys: readonly string[]): void {
   const fresh = `${file}.${process.pid}`;
   try {
@@ -205,7 +204,7 @@ function writeKeys(file: string, keys: readonly string[]): void {
     writeFileSync(fresh, JSON.stringify(keys), { mode: 0o600 });
     renameSync(fresh, file);
   } catch {
-    // The next start will try the module again.
+    // Not stored: the next start will try the module again.
     removeIfAny(fresh);
   }
 }
@@ -214,6 +213,6 @@ function removeIfAny(file: string): void {
   try {
     rmSync(file, { force: true });
   } catch {
-    // It stays: a small file in a folder of pinbench's own.
+    // A leftover stays: it is small, and in pinbench's own folder.
   }
 }

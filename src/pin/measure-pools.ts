@@ -10,56 +10,53 @@ import { leastPoolBytes, poolShapes } from "./pool-shapes.js";
 import type { PreparedPools } from "./prepare-pools.js";
 import { largestAmount } from "./refusal-reason.js";
 
-/** What to measure, and the time limit. */
 export interface MeasurePoolsOptions
   extends Pick<MeasuringTurn<PreparedPools>, "prepared" | "signal" | "onActivity"> {
-  /** On the clock of performance.now(): nothing is started that is likely to end later. */
+  /** On the clock of performance.now(): nothing starts that would probably end later. */
   endMs: number;
 }
 
-/** A limit that was found; the caller adds its likely reason. */
+/** A limit without its likely reason, which the caller adds. */
 type MetLimit = Omit<PinningLimit, "reason">;
 
-/** Measurements of a pool: enough for a median and a spread. */
+/** Measurements per pool: enough for a median and a range. */
 const mostRounds = 5;
 
-/** Largest share of the remaining time for a round: of all ways of a size, or else of those that may be the best. */
+/**
+ * Maximum share of the remaining time for a round: of all methods of a size, or else of those within `contenderRatio`
+ * of the fastest.
+ */
 const roundShare = 0.5;
 const contenderRatio = 1.5;
 
-/** Largest share of the available memory that a pool may take. */
+/** Maximum share of available memory for a pool. */
 const shareOfAvailable = 0.9;
 
-/**
- * Most amounts that are tried to find a limit, which is then known to a five-hundredth of the refused amount, or
- * better.
- */
+/** Bisection steps; they find a limit within 0.2 % of the refused amount. */
 const mostTries = 10;
 
-/** How long calls are watched while nothing is pinned. */
+/** How long calls are timed while nothing is pinned. */
 const quietMs = 1000;
 
-/** Sizes of the pieces that servers pin one after the other. */
+/** Sizes of pieces that servers pin one after the other. */
 const pieceSizesBytes = [1, 16, 64, 256, 1024].map((size) => size * MiB);
 
-/** Most memory that is pinned in pieces. */
+/** Maximum memory pinned in pieces. */
 const mostInPiecesBytes = 1024 * MiB;
 
-/** Ways whose pieces are compared: one call that does all, and registering memory whose pages are there. */
+/** Methods compared for pieces: one call that does everything, and registering existing pages. */
 const watchedWays = ["host-alloc", "register"] as const;
 
 /**
- * Measures all pools: first each once, the small ones first, because they show how long the large ones take; then
- * again, in turns, while there is time, the cheap ones and those that may be the best. It runs as long as measure();
- * its results can be read at any time.
+ * Measures all pools once, small ones first, to learn how long large ones take. Then repeats the cheap ones and the
+ * best candidates in turns, while there is time. Results can be read while measure() runs.
  */
 export class PoolMeasurement {
   readonly pools: readonly PoolObservations[];
   readonly limits: MetLimit[] = [];
-  /** The error that ended it early, if any. */
   error: { code: string; message: string } | null = null;
   readonly omitted: string[] = [];
-  /** Late answers of this process's calls; null if they were not watched. */
+  /** Late answers to this process' own calls; null if not measured. */
   stalls: PinningStalls | null = null;
   readonly #options: MeasurePoolsOptions;
   #bench: PoolBench | null = null;
@@ -74,7 +71,7 @@ export class PoolMeasurement {
     );
   }
 
-  /** Resolves when all is measured, the time is over, the device fails, or the signal is aborted. */
+  /** Resolves when everything is measured, time is up, the device fails, or the signal is aborted. */
   async measure(): Promise<void> {
     const { prepared, signal, onActivity } = this.#options;
     const { backend, devices, placement, request, root } = prepared;
@@ -90,7 +87,7 @@ export class PoolMeasurement {
     } catch (error) {
       if (signal.aborted) return;
       const { code, message } = error as NativeError;
-      // An error that comes neither from the driver nor from the system is a fault of this program.
+      // Other errors than the driver's or the system's are bugs.
       if (typeof code !== "string") throw error;
       this.error = { code, message };
     } finally {
@@ -100,10 +97,10 @@ export class PoolMeasurement {
 
   async #firstRound(): Promise<void> {
     for (const sizeBytes of this.#options.prepared.sizesBytes) {
-      // The longest come last, when time may be up.
+      // The slowest come last, because time may run out.
       const pools = this.pools.filter((pool) => pool.sizeBytes === sizeBytes);
       const expected = pools.map((pool) => ({ pool, aboutMs: this.#aboutMs(pool) }));
-      // If nothing is known, many threads are the quickest.
+      // With equal estimates, more threads come first: they are usually faster.
       expected.sort((a, b) => a.aboutMs - b.aboutMs || b.pool.shape.threads - a.pool.shape.threads);
       for (const { pool, aboutMs } of expected) {
         this.#options.signal.throwIfAborted();
@@ -112,7 +109,7 @@ export class PoolMeasurement {
     }
   }
 
-  /** A failure costs only its own figures. */
+  /** Measures how long calls wait. A failure loses only these figures. */
   async #watchCalls(): Promise<void> {
     const bytes = Math.min(
       mostInPiecesBytes,
@@ -142,7 +139,7 @@ export class PoolMeasurement {
     }
   }
 
-  /** The large sizes first: the recommendation is for the largest. */
+  /** Repeats large sizes first, because the recommendation is for the largest. */
   async #furtherRounds(): Promise<void> {
     for (const sizeBytes of this.#options.prepared.sizesBytes.toReversed()) {
       const measured = this.pools.filter((pool) => pool.sizeBytes === sizeBytes && pool.isMeasured);
@@ -151,7 +148,7 @@ export class PoolMeasurement {
       for (let round = 1; round < mostRounds; ++round) {
         const repeated = [measured, contenders].find((some) => msOf(some) <= this.#leftMs() * roundShare);
         if (repeated === undefined) break;
-        // In alternating directions, so that no way always follows the same one.
+        // In alternating order, so that no method always follows the same one.
         for (const pool of round % 2 === 0 ? repeated : repeated.toReversed()) {
           this.#options.signal.throwIfAborted();
           if (pool.error !== null) continue;
@@ -188,7 +185,7 @@ export class PoolMeasurement {
     }
   }
 
-  /** Finds the largest amount after a refusal; once for each way. */
+  /** Finds the largest amount after a refusal, once per method. */
   async #findLimit({ sizeBytes, shape, error }: PoolObservations): Promise<void> {
     if (this.limits.some(({ way }) => way === shape.way)) return;
     const known = this.pools.filter((pool) => pool.isMeasured && pool.shape.way === shape.way);
@@ -203,9 +200,9 @@ export class PoolMeasurement {
         this.#options.signal.throwIfAborted();
         this.#options.onActivity(`how much can be allocated by ${shape.way}: ${formatSizeRounded(bytes)}`);
         const startedMs = performance.now();
-        const isThere = await this.#bench!.canObtain(bytes, shape);
-        if (isThere) msPerByte = (performance.now() - startedMs) / bytes;
-        return isThere;
+        const isGranted = await this.#bench!.canObtain(bytes, shape);
+        if (isGranted) msPerByte = (performance.now() - startedMs) / bytes;
+        return isGranted;
       },
     });
     if (found !== null) this.limits.push({ ...shape, ...found, error: error! });
@@ -220,7 +217,7 @@ export class PoolMeasurement {
     return true;
   }
 
-  /** Estimated in proportion to a smaller one; 0 if unknown. */
+  /** Estimated time, in proportion to a smaller pool; 0 if unknown. */
   #aboutMs({ id, sizeBytes }: PoolObservations): number {
     const smaller = this.pools
       .filter((pool) => pool.id === id && pool.sizeBytes < sizeBytes && pool.roundMs !== null)
@@ -242,14 +239,13 @@ export class PoolMeasurement {
     return tooLittle === null;
   }
 
-  /** Why the machine has no room for a pool at the moment; null if it has. */
+  /** Why a pool exceeds the available memory; null if it fits. */
   #tooLittleMemory({ sizeBytes }: PoolObservations): string | null {
     const availableBytes = memoryAvailableBytes(this.#options.prepared.root);
     if (sizeBytes <= availableBytes * shareOfAvailable) return null;
     return `only ${formatSizeRounded(availableBytes, Math.floor)} of memory was available`;
   }
 
-  /** Repeated notes appear once. */
   #omit(text: string): void {
     if (!this.omitted.includes(text)) this.omitted.push(text);
   }
@@ -259,10 +255,9 @@ export class PoolMeasurement {
   }
 }
 
-/** What is left out if it fails. */
+/** Name of the call timing, in notes on what was skipped. */
 const callWaits = "how long calls wait";
 
-/** With what the user can do about it. */
 const tooFewHugePages =
   "hugetlbfs has too few free pages: root writes their number, 512 for each GiB, to /sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 

@@ -10,12 +10,11 @@ import type { PreparedPools } from "./prepare-pools.js";
 import { recommendPool, torchRounding } from "./recommend-pool.js";
 import { refusalReason } from "./refusal-reason.js";
 
-/** A measurement's start, time limit and listener. */
 interface PinMemoryOptions extends MeasuringTurn<PreparedPools> {
   labels: Readonly<Record<string, string>>;
 }
 
-/** Measures what pinned memory costs here; its document is available at any time. */
+/** Measures the cost of pinned memory; its document is available at any time. */
 export class PinMemory {
   readonly #options: PinMemoryOptions;
   readonly #measurement: PoolMeasurement;
@@ -27,7 +26,7 @@ export class PinMemory {
     this.#measurement = new PoolMeasurement({ ...options, endMs });
   }
 
-  /** Resolves when all is measured, or after an interruption; then nothing is pinned any more. */
+  /** Resolves when everything is measured, or after an interruption; all memory is then unpinned. */
   async measure(): Promise<void> {
     const { prepared, sharing, signal } = this.#options;
     await this.#measurement.measure();

@@ -9,27 +9,25 @@ import { count, nanoseconds, ratio } from "../settings/schema-parts.js";
  * rates in decimal GB/s; unknown values are null.
  */
 
-/** Median, smallest and largest of a few times. */
 const spreadSchema = z.object({ median: nanoseconds, least: nanoseconds, most: nanoseconds });
 
-/** The same for the rates of single copies. */
 const rateSchema = z.object({ median: ratio, least: ratio, most: ratio });
 
-/** How a pool is obtained; the ways are those of poolWays. */
+/** How a pool is allocated. */
 const shapeSchema = z.object({
   way: z.enum(poolWays),
   /** Number of threads that touch its pages. */
   threads: count,
 });
 
-/** The kernel's counts for this process: resident, pinned and locked memory. */
+/** This process' resident, pinned and locked memory, as the kernel counts it. */
 const processMemorySchema = z.object({
   residentBytes: count.nullable(),
   pinnedBytes: count.nullable(),
   lockedBytes: count.nullable(),
 });
 
-/** The longest delay of an answer, and the share of time in which an answer was a millisecond late or more. */
+/** Longest delay of an answer, and share of time in which answers were at least 1 ms late. */
 const callStallsSchema = z.object({
   call: z.enum(watchedCalls),
   answers: count,
@@ -37,11 +35,11 @@ const callStallsSchema = z.object({
   stalledShare: ratio,
 });
 
-/** What this process's own calls, one of each kind a millisecond, waited for. */
+/** Waits of this process' own calls, made once per millisecond for each kind. */
 const stallsSchema = z.object({
-  /** For a second in which nothing was pinned. */
+  /** During a second without pinning. */
   quiet: z.array(callStallsSchema),
-  /** While one thread pinned `bytes` in pieces, one after the other. */
+  /** While one thread pinned `bytes` in consecutive pieces. */
   pieces: z.array(
     z.object({
       way: z.enum(poolWays),
@@ -57,14 +55,14 @@ const errorSchema = z.object({ code: z.string(), message: z.string() });
 
 const poolSchema = shapeSchema.extend({
   sizeBytes: count,
-  /** `refused`: obtaining it failed; `omitted`: it was not tried, or not completely. */
+  /** `refused`: allocating it failed; `omitted`: not tried, or not completely. */
   outcome: z.enum(["measured", "refused", "omitted"]),
-  /** Why it was refused or left out, in a sentence; null if it was measured. */
+  /** Why it was refused or omitted, in a sentence; null if measured. */
   reason: z.string().nullable(),
   error: errorSchema.nullable(),
   /**
-   * One entry each time that it was obtained. Touching is the time of the slowest thread. Touching and registering are
-   * null if the driver does them in one call.
+   * One entry per allocation. `touchNs` is the time of the slowest thread. Touching and registering are null if the
+   * driver does both in one call.
    */
   samples: z.array(
     z.object({
@@ -76,19 +74,19 @@ const poolSchema = shapeSchema.extend({
   ),
   obtain: spreadSchema.nullable(),
   release: spreadSchema.nullable(),
-  /** Rates of copies all over the pool, in sequence; null if they failed. */
+  /** Rates of copies over the whole pool, in sequence; null if they failed. */
   h2dGigabytesPerSecond: rateSchema.nullable(),
   d2hGigabytesPerSecond: rateSchema.nullable(),
-  /** For the pool that was obtained last. */
+  /** For the last allocation. */
   memory: z
     .object({ before: processMemorySchema, held: processMemorySchema, after: processMemorySchema })
     .nullable(),
   hugePageShare: ratio.nullable(),
-  /** Pages of the pool that was obtained last, all or a sample, by NUMA node; empty if the system does not tell. */
+  /** Pages of the last allocation, all or a sample, by NUMA node; empty if the system does not report it. */
   pagesOfNode: z.array(z.object({ node: count, pages: count })),
 });
 
-/** The largest amount that was granted when more was refused. */
+/** The largest granted amount after a refusal. */
 const limitSchema = shapeSchema.extend({
   /** 0 if none was granted. */
   largestBytes: count,
@@ -102,14 +100,13 @@ const limitSchema = shapeSchema.extend({
 const recommendationSchema = shapeSchema.extend({
   sizeBytes: count,
   obtainNs: nanoseconds,
-  /** Time of cuMemHostAlloc, and how many times as long that is; null if not measured. */
+  /** Time of cuMemHostAlloc, and its ratio to this time; null if not measured. */
   hostAllocNs: nanoseconds.nullable(),
   timesAsFast: ratio.nullable(),
   /** The reason for this choice, in a sentence. */
   reason: z.string(),
 });
 
-/** The zod schema of the whole document. */
 export const pinningSchema = z.object({
   ...headSchema("pinning"),
   /** `aborted`: it was interrupted; `failed`: the device failed, and `error` has the reason. */
@@ -119,7 +116,7 @@ export const pinningSchema = z.object({
   device: deviceSchema,
   machine: z.object({
     cpusUsable: count,
-    /** NUMA node of the CPUs and the memory in use; null if the system decided. */
+    /** NUMA node of CPUs and memory in use; null if the system chose. */
     numaNode: count.nullable(),
     memoryAvailableBytes: count,
     cgroupMemoryLimitBytes: count.nullable(),
@@ -129,7 +126,7 @@ export const pinningSchema = z.object({
     hugetlbFreeBytes: count.nullable(),
     /** Size of a transparent huge page. */
     hugePageBytes: count,
-    /** Most memory pinned at one time. */
+    /** Maximum memory pinned at one time. */
     maxPinnedBytes: count,
   }),
   budgetNs: nanoseconds,
@@ -138,37 +135,29 @@ export const pinningSchema = z.object({
   recommendation: recommendationSchema.nullable(),
   /** With `--stalls`; null without. */
   stalls: stallsSchema.nullable(),
-  /** How much `torch.empty(sizeBytes, pin_memory=True)` pins after rounding up; null if that is the requested size. */
+  /** Size that `torch.empty(sizeBytes, pin_memory=True)` pins after rounding up; null if not rounded. */
   torchRounding: z
     .object({
       sizeBytes: count,
       pinnedBytes: count,
-      /** Proportional time of cuMemHostAlloc for the additional memory; null if that was not measured. */
+      /** Time of cuMemHostAlloc for the extra memory, in proportion; null if not measured. */
       extraNs: nanoseconds.nullable(),
     })
     .nullable()
     .optional(),
   /** Other programs on the device, in sentences. */
   others: z.array(z.string()),
-  /** What was left out, and why. */
   omitted: z.array(z.string()),
 });
 
-/** The document of `pin`. */
 export type Pinning = z.infer<typeof pinningSchema>;
-/** One pool: a size, and a way to obtain it. */
+/** A pool: a size and an allocation method. */
 export type PinnedPool = z.infer<typeof poolSchema>;
-/** How a pool is obtained. */
 export type PoolShape = z.infer<typeof shapeSchema>;
-/** The late answers of one kind of call. */
 export type CallStalls = z.infer<typeof callStallsSchema>;
-/** The late answers of all calls, by size of piece. */
 export type PinningStalls = z.infer<typeof stallsSchema>;
-/** A limit that was found. */
 export type PinningLimit = z.infer<typeof limitSchema>;
-/** The recommended way. */
 export type PinningRecommendation = z.infer<typeof recommendationSchema>;
-/** A process' use of the machine's memory. */
 export type ProcessMemory = z.infer<typeof processMemorySchema>;
 
 pinningSchema.register(z.globalRegistry, {

@@ -38,7 +38,6 @@ import { shapeId } from "./pool-shapes.js";
 import { wayInWords } from "./recommend-pool.js";
 import { stallGrids, stallNotes } from "./stall-report.js";
 
-/** The results of `pin`, for people. */
 function pinningReport(pinning: Pinning): Report {
   const { tool, device, createdAt, recommendation } = pinning;
   const answers = [pinningAnswer, stallNotes, torchNotes].flatMap((say) => say(pinning));
@@ -80,7 +79,7 @@ export const pinningKind: DocumentKind<Pinning> = {
   },
 };
 
-/** Made from the recommendation's numbers, never from a text in the document. */
+/** Uses the recommendation's numbers, but never a text of the document. */
 function programOf(
   { recommendation, device, machine }: Pinning,
   write: (pool: ProgrammedPool) => string,
@@ -95,7 +94,6 @@ const programsNote = note(
   "muted",
 );
 
-/** The recommended programs, each in its language. */
 function programs(pinning: Pinning): Block[] {
   const [c, python] = [cProgram, pythonProgram].map((write) => programOf(pinning, write));
   if (c == null || python == null) return [];
@@ -105,7 +103,6 @@ function programs(pinning: Pinning): Block[] {
   ];
 }
 
-/** Alerts before any figure. */
 function pinningAlerts({ notice, status, error, others }: Pinning): Note[] {
   return [
     ...(notice === null ? [] : [note(notice, "warning")]),
@@ -117,7 +114,7 @@ function pinningAlerts({ notice, status, error, others }: Pinning): Note[] {
   ];
 }
 
-/** The answer: the recommended way and its gain, limits that were found, and why no faster way is chosen. */
+/** The answer: the recommended method, its gain, limits, and why no faster method is recommended. */
 function pinningAnswer({ recommendation, pools, limits, status }: Pinning): Note[] {
   if (recommendation === null) {
     const isRefused = pools.some(({ outcome }) => outcome === "refused");
@@ -146,7 +143,6 @@ function pinningAnswer({ recommendation, pools, limits, status }: Pinning): Note
   ];
 }
 
-/** The conditions of the figures. */
 function pinningFacts({ host, labels, device, machine, pools, wallNs, budgetNs }: Pinning): Fact[] {
   const named = Object.entries(labels).map(([key, value]) => `${key}=${value}`);
   const { link } = device;
@@ -191,8 +187,8 @@ function pinningFacts({ host, labels, device, machine, pools, wallNs, budgetNs }
 }
 
 /**
- * The NUMA nodes of the pools' pages: a full node gives none, without an error. Empty if no node was requested and all
- * are on one.
+ * NUMA nodes of the pools' pages, because a full node is skipped without an error. Empty if no node was requested and
+ * all pages are on one.
  */
 function pagesFact(pools: readonly PinnedPool[], requested: number | null): Fact[] {
   const known = pools.flatMap((pool) =>
@@ -211,7 +207,7 @@ function pagesFact(pools: readonly PinnedPool[], requested: number | null): Fact
 
 const mostBriefRows = 5;
 
-/** A table per size, the recommended one first; in it the fastest method first, and those without figures last. */
+/** A table per size, the recommended size first. Rows are fastest first; those without figures come last. */
 function poolGrids(pinning: Pinning): Grid[] {
   const sizes = [...groupBy(pinning.pools, ({ sizeBytes }) => String(sizeBytes)).values()];
   const isMain = ([pool]: PinnedPool[]) => Number(pool!.sizeBytes === pinning.recommendation?.sizeBytes);
@@ -292,7 +288,7 @@ function spreadText({ samples, obtain }: PinnedPool): string {
 
 const mostNamed = 3;
 
-/** If there are many, the tables show which. */
+/** Names of pools, or their number if there are many. */
 function poolsText(list: readonly PinnedPool[]): string {
   return list.length > mostNamed
     ? `${list.length} pools`
@@ -301,13 +297,13 @@ function poolsText(list: readonly PinnedPool[]): string {
 
 const reasonOf = ({ reason }: PinnedPool) => [reason ?? "no reason is known"];
 
-/** Pools that were not tried, with the reasons; a terminal shows their rows only with --all. */
+/** Pools that were not tried, and why; a terminal shows their rows only with --all. */
 function omissionNotes({ pools }: Pinning): Note[] {
   const left = pools.filter(({ outcome }) => outcome === "omitted");
   return reasonNotes(left, reasonOf, poolsText, "left out", "muted");
 }
 
-/** Notes that help to read the tables: limits, refused or unmeasured pools, and memory that was not freed. */
+/** Notes on limits, refused or unmeasured pools, and memory that was not freed. */
 function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
   const refused = pools.filter(
     (pool) => pool.outcome === "refused" && !limits.some(({ way }) => way === pool.way),

@@ -15,17 +15,16 @@ export type PoolSample = Awaited<ReturnType<PoolBench["measure"]>>;
 /** Number of copies per direction. */
 const copies = 12;
 
-/** Watched calls run for this long before anything is pinned. */
+/** Timed calls run this long before anything is pinned. */
 const beforehandMs = 10;
 
-/** Size of a first pool that pays for the one-time set-up of the driver and its threads. */
+/** Size of a warm-up pool, whose time includes the one-time set-up of driver and threads. */
 const warmupBytes = 16 * MiB;
 
-/** One device on which pools are obtained. All calls reject with the driver's error, or the system's. */
+/** Allocates pools on one device. Rejects with the driver's or the system's error. */
 export class PoolBench {
   readonly #bench: Bench;
   readonly #session: NativeSession;
-  /** The folder with /proc. */
   readonly #root: string;
 
   private constructor(bench: Bench, root: string) {
@@ -38,7 +37,7 @@ export class PoolBench {
     return new PoolBench(await Bench.open(options), root);
   }
 
-  /** Obtains a little memory of each kind, and ignores failures. */
+  /** Allocates a little memory of each kind, and ignores failures. */
   async warmUp(threads: number): Promise<void> {
     for (const way of poolWays) {
       const shape = { way, threads: way === "host-alloc" ? 1 : threads };
@@ -50,7 +49,7 @@ export class PoolBench {
     }
   }
 
-  /** Obtains a pool, copies from and to it, and frees it. Failed copies cost only their own figures. */
+  /** Allocates a pool, copies from and to it, and frees it. Failed copies lose only their own figures. */
   async measure(sizeBytes: number, shape: PoolShape) {
     const before = this.#processMemory();
     const pool = await this.#obtain(sizeBytes, shape);
@@ -62,7 +61,7 @@ export class PoolBench {
       const isOneCall = shape.way === "host-alloc";
       return {
         obtainNs: pool.obtainNs,
-        /** Null if the driver does it in one call. */
+        /** Null if the driver does both in one call. */
         touchNs: isOneCall ? null : pool.touchNs,
         registerNs: isOneCall ? null : pool.registerNs,
         releaseNs,
@@ -77,7 +76,7 @@ export class PoolBench {
     }
   }
 
-  /** What this process's calls wait for while one thread pins `bytes` in pieces, one after the other. */
+  /** Times this process' calls while one thread pins `bytes` in consecutive pieces. */
   async pinInPieces(
     way: PoolWay,
     bytes: number,
@@ -93,8 +92,8 @@ export class PoolBench {
   }
 
   /**
-   * What this process's calls wait for during an action; without kernels no launch is watched. What the action returns
-   * is called when no call is watched any more.
+   * Times this process' calls during an action. Launches are skipped without kernels. Calls the function that the
+   * action returns once no call is timed any more.
    */
   async watchCalls(action: () => Promise<() => Promise<unknown>>): Promise<CallStalls[]> {
     const loads: [WatchedCall, NativeLoad][] = [];
@@ -118,7 +117,7 @@ export class PoolBench {
     return stallsOf(Object.fromEntries(loads.map(([call, load]) => [call, load.completions().atNs])));
   }
 
-  /** Whether a pool can be obtained; it is freed at once. Rejects if its size is not the reason for a failure. */
+  /** Whether a pool can be allocated; frees it at once. Rejects if a failure is not due to its size. */
   async canObtain(sizeBytes: number, shape: PoolShape): Promise<boolean> {
     const pool = await this.#obtain(sizeBytes, shape).catch((error: NativeError) => {
       if (isOfSize(error)) return null;
@@ -132,7 +131,6 @@ export class PoolBench {
     return this.#session.obtainPool({ way, bytes, pieces: 1, threads });
   }
 
-  /** Frees all remaining memory. */
   close(): Promise<void> {
     return this.#bench.close();
   }
@@ -145,8 +143,8 @@ export class PoolBench {
 }
 
 /**
- * Copies of `copyBytes` each; `copyError` is the driver's error if they failed, whose durations are missing then. Such a
- * failure, as for a lack of device memory, says nothing about the pool.
+ * Copies of `copyBytes` each. If they failed, `copyError` is the driver's error and durations are missing. Such a
+ * failure, as for lack of device memory, does not count against the pool.
  */
 async function copy(pool: NativePool, copyBytes: number) {
   const h2dNs: number[] = [];
@@ -162,7 +160,7 @@ async function copy(pool: NativePool, copyBytes: number) {
   }
 }
 
-/** Whether less memory may be granted after this error. */
+/** Whether a smaller pool may succeed after this error. */
 export function isOfSize({ code, sticky }: Pick<NativeError, "code" | "sticky">): boolean {
   return !sticky && code !== "ABORTED" && code !== "TOO_MANY_THREADS" && code !== "INVALID_REQUEST";
 }

@@ -3,15 +3,15 @@ import type { PinnedPool, PoolShape } from "./pinning-document.js";
 import type { PoolSample } from "./pool-bench.js";
 import { shapeId } from "./pool-shapes.js";
 
-/** A size and a way to obtain it, with the results so far. */
+/** A size and a method, with the results so far. */
 export class PoolObservations {
   readonly sizeBytes: number;
   readonly shape: PoolShape;
   readonly samples: PoolSample[] = [];
   error: { code: string; message: string } | null = null;
-  /** Why it was refused or left out; null if it was not. */
+  /** Why it was refused or omitted; otherwise null. */
   reason: string | null = null;
-  /** Duration of one whole measurement of it, in milliseconds; null before the first. */
+  /** Time of one whole measurement in milliseconds; null before the first. */
   roundMs: number | null = null;
 
   constructor(sizeBytes: number, shape: PoolShape) {
@@ -27,7 +27,7 @@ export class PoolObservations {
     return this.samples.length > 0;
   }
 
-  /** Median time to obtain it, in nanoseconds; infinite before it is measured. */
+  /** Median time to allocate it in ns; infinite before it is measured. */
   get obtainNs(): number {
     return this.isMeasured ? median(this.samples.map(({ obtainNs }) => obtainNs)) : Number.POSITIVE_INFINITY;
   }

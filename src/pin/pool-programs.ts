@@ -3,12 +3,11 @@ import { formatSize, MiB } from "../settings/units.js";
 import type { PinningRecommendation, PoolShape } from "./pinning-document.js";
 import { wayInWords } from "./recommend-pool.js";
 
-/** The memory that a program allocates, and where. */
 export interface ProgrammedPool extends Pick<PinningRecommendation, keyof PoolShape | "sizeBytes"> {
   device: number;
-  /** The node of its pages and of the CPUs that touch them; null if the system decides. */
+  /** NUMA node of its pages and of the CPUs that touch them; null if the system chooses. */
   numaNode: number | null;
-  /** Of the machine's transparent huge pages: 512 MiB if its kernel has pages of 64 KiB. */
+  /** Size of transparent huge pages: 512 MiB if the kernel's pages have 64 KiB. */
   hugePageBytes: number;
 }
 
@@ -61,12 +60,12 @@ export function pythonProgram(pool: ProgrammedPool): string {
   return `# ${comment}\n${body.replace("# constants", () => constants.join("\n"))}`;
 }
 
-/** The multiple at which the pool begins, as in the measured one, and the addresses that aligning it takes. */
+/** Alignment of the pool as it was measured, and the address space that aligning it needs. */
 function layoutOf({ way, hugePageBytes, sizeBytes }: ProgrammedPool) {
   if (way !== "register-huge") {
     return { alignmentBytes: way === "register-hugetlb" ? 2 * MiB : 4096, marginBytes: 0 };
   }
-  // A pool below a huge page may have folios of 2 MiB.
+  // A pool smaller than a huge page may still have folios of 2 MiB.
   const alignmentBytes = sizeBytes < hugePageBytes ? 2 * MiB : hugePageBytes;
   return { alignmentBytes, marginBytes: alignmentBytes };
 }

@@ -3,17 +3,17 @@ import { poolWays } from "../settings/choices.js";
 import { formatSize, formatSizeRounded, MiB } from "../settings/units.js";
 import type { PoolShape } from "./pinning-document.js";
 
-/** Share of the available memory: other programs cannot use pinned pages. */
+/** Maximum share of available memory: other programs cannot use pinned pages. */
 const pinnedShareOfAvailable = 1 / 2;
 
-/** Default sizes for a GPU; and for an emulated device, whose figures are not for planning. */
+/** Default sizes for a GPU, and for the emulated device, whose figures are not for planning. */
 const usualSizes = [1024 * MiB, 16 * 1024 * MiB];
 const emulatedSizes = [64 * MiB];
 
 /** Smallest pool: a huge page. */
 export const leastPoolBytes = 2 * MiB;
 
-/** Most bytes to pin: the requested limit within the available memory, or else half of the available memory. */
+/** Maximum bytes to pin: the requested limit within the available memory, or else half of that memory. */
 export function mostPinnedBytes(memoryAvailableBytes: number, requested: number | null): number {
   return Math.min(
     requested ?? Math.floor(memoryAvailableBytes * pinnedShareOfAvailable),
@@ -23,14 +23,13 @@ export function mostPinnedBytes(memoryAvailableBytes: number, requested: number 
 
 interface PoolLimits {
   memoryAvailableBytes: number;
-  /** --max-pinned; null without it. */
   maxPinnedBytes: number | null;
   emulated: boolean;
 }
 
 /**
- * The sizes to try, ascending, and which of the default ones are left out. Throws a PinbenchError if requested sizes
- * exceed the limit, or nothing fits.
+ * Sizes to try, ascending, and skipped default sizes. Throws a PinbenchError if requested sizes exceed the limit, or
+ * nothing fits.
  */
 export function poolSizes(
   requested: readonly number[] | null,
@@ -62,13 +61,13 @@ export function poolSizes(
 
 export interface PoolResources {
   cpusUsable: number;
-  /** In hugetlbfs; null if the kernel has none. */
+  /** Free memory in hugetlbfs; null if the kernel has none. */
   hugetlbFreeBytes: number | null;
 }
 
 /**
- * Ways to obtain pools of a size, the simple ones first: by one thread, and with pages that a thread for each CPU touches
- * (or as many as `threads` says). If hugetlbfs has too few pages, one attempt shows that.
+ * Allocation methods for a size, simple ones first: with one thread, and with pages touched by one thread per CPU (or
+ * `threads`). If hugetlbfs has too few pages, it is tried only once.
  */
 export function poolShapes(
   sizeBytes: number,
@@ -88,10 +87,10 @@ export function shapeId({ way, threads }: PoolShape): string {
   return `${way}/threads-${threads}`;
 }
 
-/** Largest copy: few calls for the driver, and enough copies for a median. */
+/** Maximum size of a copy: few driver calls, but enough copies for a median. */
 const mostCopyBytes = 256 * MiB;
 
-/** The size of copies over a pool: whole huge pages, and at most an eighth of the pool, except for small ones. */
+/** Size of copies over a pool: whole huge pages, at most an eighth of the pool except for small ones. */
 export function copyBytesOf(sizeBytes: number): number {
   const eighth = Math.floor(sizeBytes / 8 / leastPoolBytes) * leastPoolBytes;
   return Math.max(leastPoolBytes, Math.min(eighth, mostCopyBytes));

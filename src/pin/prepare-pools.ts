@@ -9,16 +9,12 @@ import type { Values } from "../settings/setting.js";
 import { MiB } from "../settings/units.js";
 import { poolSizes } from "./pool-shapes.js";
 
-/** What to obtain, and how. */
 export type PinRequest = Values<typeof pinSettings>;
 
-/** An existing device, sizes that fit the machine, and what is left out from the beginning. */
+/** An existing device, sizes that fit the machine, and sizes skipped from the start. */
 export type PreparedPools = Awaited<ReturnType<typeof preparePools>>;
 
-/**
- * Checks a request before measuring, and opens the device's driver. Rejects with a PinbenchError. `root` is the folder
- * with /proc and /sys.
- */
+/** Checks a request before measuring, and opens the driver. Rejects with a PinbenchError. `root` has /proc and /sys. */
 export async function preparePools(request: PinRequest, root = "/") {
   if (request.numa === "all") {
     throw new PinbenchError("usage", "pin measures one NUMA node at a time.", {
@@ -51,7 +47,7 @@ export async function preparePools(request: PinRequest, root = "/") {
   };
 }
 
-/** Free pages of 2 MiB, in bytes; null if the kernel has none of that size. */
+/** Free huge pages of 2 MiB, in bytes; null if the kernel has none. */
 function hugetlbFreeBytes(root: string): number | null {
   const pages = readCount(root, "sys/kernel/mm/hugepages/hugepages-2048kB/free_hugepages");
   return pages === null ? null : pages * 2 * MiB;

@@ -3,30 +3,29 @@ import type { PinnedPool, Pinning, PinningRecommendation, PoolShape } from "./pi
 import { shapeId } from "./pool-shapes.js";
 
 /**
- * A smaller gain does not justify a more complicated way: in another process, or on another day, it may be reversed
- * (the same way varies by some 5 % on machines with a GPU).
+ * Smaller gains do not justify a more complicated method: they may be reversed in another process or on another day (a
+ * method varies by some 5 % on machines with a GPU).
  */
 const leastGain = 0.1;
 
-/** Among pairs of times of both ways, at least this share must agree: one in five may be an outlier. */
+/** At least this share of pairs of times must agree: one time in five may be an outlier. */
 const leastPairShare = 0.75;
 
-/** With fewer times of either way, such a gain is enough: the ways in between are measured more often. */
+/** With fewer times of a method, a gain must be larger. */
 const fewTimes = 3;
 const gainOfFewTimes = 0.5;
 
 /**
- * A pool is unsuitable, however quick, if the median or the quickest of its copies is below these shares of the rates
- * from cuMemHostAlloc's memory. A pool with fewer than three times may have met a bad moment: it is unsuitable if even
- * its quickest copy is below the lowest share.
+ * Minimum copy rates (median and fastest), relative to memory from cuMemHostAlloc; slower pools are unsuitable. A pool
+ * with fewer than three times may have been disturbed, so only its fastest copy counts, with the lowest minimum.
  */
 const leastRateShare = { median: 0.9, quickest: 0.95, quickestOfFewTimes: 0.7 } as const;
 
 type MeasuredPool = PinnedPool & { obtain: NonNullable<PinnedPool["obtain"]> };
 
 /**
- * The recommended way to obtain the largest measured pool: the simplest of those that are not certainly slower than the
- * fastest. Null if none was measured.
+ * The recommended method for the largest measured pool: the simplest one that is not certainly slower than the fastest.
+ * Null if none was measured.
  */
 export function recommendPool(pools: readonly PinnedPool[], budgetNs: number): PinningRecommendation | null {
   const ofSize = largestMeasured(pools);
@@ -50,8 +49,7 @@ export function recommendPool(pools: readonly PinnedPool[], budgetNs: number): P
 }
 
 /**
- * How much torch pins for the largest measured pool, because it rounds sizes up to a power of two. Null if the size is
- * one.
+ * Size that torch pins for the largest measured pool: it rounds up to a power of two. Null if the size already is one.
  */
 export function torchRounding(pools: readonly PinnedPool[]): Pinning["torchRounding"] {
   const ofSize = largestMeasured(pools);
@@ -70,7 +68,9 @@ function largestMeasured(pools: readonly PinnedPool[]): MeasuredPool[] {
   return measured.filter((pool) => pool.sizeBytes === sizeBytes);
 }
 
-/** If cuMemHostAlloc's memory was not measured, all others replace it. */
+/**
+ * Whether copies are fast enough, compared with memory from cuMemHostAlloc, or with all pools if it was not measured.
+ */
 function copiesWell(pool: MeasuredPool, all: readonly MeasuredPool[]): boolean {
   const plain = all.filter(isPlain);
   const references = plain.length > 0 ? plain : all;
@@ -90,12 +90,12 @@ function hasFewTimes(...pools: readonly MeasuredPool[]): boolean {
   return pools.some(({ samples }) => samples.length < fewTimes);
 }
 
-/** The way in which programs have always obtained pinned memory. */
+/** Whether this is cuMemHostAlloc, the usual method. */
 function isPlain({ way }: PoolShape): boolean {
   return way === "host-alloc";
 }
 
-/** Not by chance, and large enough to matter. */
+/** Whether it is slower, not by chance, and enough to matter. */
 function isCertainlySlower(pool: MeasuredPool, fastest: MeasuredPool): boolean {
   const gain = pool.obtain.median / fastest.obtain.median - 1;
   if (hasFewTimes(pool, fastest)) return gain > gainOfFewTimes;
@@ -104,12 +104,12 @@ function isCertainlySlower(pool: MeasuredPool, fastest: MeasuredPool): boolean {
 }
 
 function isSimpler(one: MeasuredPool, other: MeasuredPool): boolean {
-  const [a, b] = [trouble(one), trouble(other)];
+  const [a, b] = [effort(one), effort(other)];
   return a < b || (a === b && one.obtain.median < other.obtain.median);
 }
 
-/** The effort that a way requires of a program, each kind more than all of the next. */
-function trouble({ way, threads }: PoolShape): number {
+/** Effort that a method requires of a program; each kind of effort outweighs all later ones. */
+function effort({ way, threads }: PoolShape): number {
   const reserved = way === "register-hugetlb" ? 8 : 0;
   return reserved + (threads > 1 ? 4 : 0) + (way === "register-huge" ? 2 : way === "register" ? 1 : 0);
 }

@@ -5,10 +5,9 @@ import { formatSizeRounded } from "../settings/units.js";
 export interface Refusal {
   way: PoolWay;
   code: string;
-  /** The largest granted amount, and the smallest refused one. */
   largestBytes: number;
   refusedBytes: number;
-  /** Its available memory is that before anything was obtained, within the cgroup's limit. */
+  /** Host facts; the available memory is from before any allocation, within the cgroup's limit. */
   machine: Pick<
     HostRecord,
     | "virtualization"
@@ -19,7 +18,7 @@ export interface Refusal {
   >;
 }
 
-/** The likely reason for refused pinned memory, and what to do, in one sentence. */
+/** Likely reason for a refusal and a remedy, in one sentence. */
 export function refusalReason(refusal: Refusal): string {
   const { way, code, largestBytes, refusedBytes, machine } = refusal;
   const isRegistering = way !== "host-alloc";
@@ -30,7 +29,7 @@ export function refusalReason(refusal: Refusal): string {
     return "Windows lets WSL pin little in all, 0.75 to 1 GiB on a machine with 63 GiB: use smaller pools";
   }
   const { cgroupMemoryLimitBytes, memoryAvailableBytes, memoryTotalBytes, memlockLimitBytes } = machine;
-  // Most drivers do not count pinned memory as locked: then more than the limit can be granted.
+  // Most drivers do not count pinned memory as locked, and can grant more than the limit.
   const isAtMemlock =
     memlockLimitBytes !== null && largestBytes <= memlockLimitBytes && memlockLimitBytes < refusedBytes;
   if (isAtMemlock && code !== "CUDA_ERROR_NOT_SUPPORTED") {
@@ -39,7 +38,7 @@ export function refusalReason(refusal: Refusal): string {
   if (largestBytes === 0 && isRegistering) {
     return "the driver registers no memory of programs here, as under confidential computing and in some virtual machines: use cudaHostAlloc";
   }
-  // A cgroup with enough memory left refuses nothing.
+  // A cgroup with enough free memory refuses nothing.
   const isMuch = refusedBytes > memoryAvailableBytes / 2;
   if (isMuch && cgroupMemoryLimitBytes !== null && cgroupMemoryLimitBytes < memoryTotalBytes) {
     return `the cgroup has ${formatSizeRounded(cgroupMemoryLimitBytes, Math.floor)} of memory: raise the container's or job's limit`;
@@ -49,23 +48,22 @@ export function refusalReason(refusal: Refusal): string {
 
 export interface BisectionOptions {
   refusedBytes: number;
-  /** An amount known to be granted; 0 for none. */
+  /** Amount known to be granted; 0 for none. */
   knownBytes: number;
-  /** All tried amounts are multiples of it; without a known amount it is tried first. */
+  /** Tried amounts are multiples of this; without a known amount it is tried first. */
   unitBytes: number;
   mostTries: number;
-  /** Whether there is time to try this amount. */
   mayTry: (bytes: number) => boolean;
-  /** Whether this amount can be obtained. Rejects if that cannot be found out. */
+  /** Whether this amount can be allocated. Rejects if that stays unknown. */
   tryAmount: (bytes: number) => Promise<boolean>;
 }
 
-/** Both amounts were tried, or known before. */
+/** Amounts that were tried or known before. */
 type FoundAmount = Pick<Refusal, "largestBytes" | "refusedBytes">;
 
 /**
- * The largest amount that is granted (0 if not even one unit is), and the smallest that is refused: exact to
- * `unitBytes`, or as near as tries and time allow. Null if nothing could be tried and nothing was known.
+ * Largest granted amount (0 if not even one unit is) and smallest refused one, exact to `unitBytes` or as tries and
+ * time allow. Null if nothing could be tried and nothing was known.
  */
 export async function largestAmount(options: BisectionOptions): Promise<FoundAmount | null> {
   const { knownBytes, unitBytes, mostTries, mayTry, tryAmount } = options;
@@ -75,7 +73,7 @@ export async function largestAmount(options: BisectionOptions): Promise<FoundAmo
   let tries = 0;
   if (low === 0) {
     if (high <= 1) return { largestBytes: knownBytes, refusedBytes };
-    // If registering is always refused, half of everything need not be tried.
+    // If even one unit is refused, larger amounts need not be tried.
     if (!mayTry(unitBytes)) return knownBytes > 0 ? { largestBytes: knownBytes, refusedBytes } : null;
     ++tries;
     if (!(await tryAmount(unitBytes))) return { largestBytes: knownBytes, refusedBytes: unitBytes };

@@ -7,7 +7,7 @@ import { bearablePieces, bearableStallNs, longestStallNs } from "./stalls.js";
 
 const callName: Readonly<Record<WatchedCall, string>> = { launch: "launch", "small-copy": "4 KiB copy" };
 
-/** The size of pieces in which a server can pin. */
+/** A note on the size of pieces in which a server can pin. */
 export function stallNotes({ stalls }: Pinning): Note[] {
   if (stalls === null || stalls.pieces.length === 0) return [];
   const limit = formatDuration(bearableStallNs);
@@ -32,7 +32,7 @@ export function stallNotes({ stalls }: Pinning): Note[] {
   ];
 }
 
-/** The waits of each call by size of piece. */
+/** Tables of each call's waits, by size of piece. */
 export function stallGrids({ stalls }: Pinning): Grid[] {
   if (stalls === null) return [];
   const calls = watchedCalls.filter((call) => stalls.quiet.some((one) => one.call === call));

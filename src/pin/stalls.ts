@@ -1,19 +1,19 @@
 import { type WatchedCall, watchedCalls } from "../settings/choices.js";
 import type { CallStalls, PinningStalls } from "./pinning-document.js";
 
-/** When calls were answered, ascending, in nanoseconds. Each kind is made once a millisecond by a thread of its own. */
+/** Times of answers in ns, ascending. A thread of its own makes each kind of call once per millisecond. */
 export type Answers = Partial<Record<WatchedCall, Float64Array>>;
 
-/** Time from one call to the next, as in cuda/beside/call_load.cpp. */
+/** Time between calls, as in cuda/beside/call_load.cpp. */
 const periodNs = 1e6;
 
-/** An answer that is this late is a stall: the system wakes a thread about 0.1 ms late. */
+/** Delay from which an answer is a stall; waking a thread takes about 0.1 ms. */
 const leastStallNs = 1e6;
 
-/** A server can bear waits up to this: most operations in a step of a model take longer. */
+/** Waits that a server can tolerate: most operations in a model's step take longer. */
 export const bearableStallNs = 10e6;
 
-/** The delays of the answers, by call; calls with fewer than two answers are left out. */
+/** Delays of answers by call; calls with fewer than two answers are left out. */
 export function stallsOf(answers: Answers): CallStalls[] {
   return watchedCalls.flatMap((call) => {
     const atNs = answers[call];
@@ -29,14 +29,13 @@ export function stallsOf(answers: Answers): CallStalls[] {
   });
 }
 
-/** The longest stall of any call; 0 for none. */
 export function longestStallNs(calls: readonly CallStalls[]): number {
   return Math.max(0, ...calls.map(({ longestNs }) => longestNs));
 }
 
 /**
- * The largest pieces that a server can bear, together with all smaller ones of their way; of two ways with equal pieces
- * the quicker one. Null for none. `pieces` ascend.
+ * The largest pieces whose stalls, like those of all smaller pieces of the method, a server can tolerate; of two equal
+ * ones the faster method. Null for none. `pieces` ascend.
  */
 export function bearablePieces({ pieces }: PinningStalls): PinningStalls["pieces"][number] | null {
   const bearable = pieces.filter(({ way, pieceBytes }) =>

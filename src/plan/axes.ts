@@ -42,15 +42,15 @@ export interface Axes extends BlockAxes {
   workerKinds: readonly WorkerKind[];
   /** Whether to measure the devices at the same time, in addition to each alone. */
   together: boolean;
-  /** Only for these kinds of memory, and only in throughput mode; null for all requested ones. */
+  /** Memory to measure on all devices at once, in throughput mode only; null for all requested kinds. */
   togetherMemory: readonly Memory[] | null;
-  /** A preset's sizes for latency; null if they are the same as for throughput. */
+  /** A preset's sizes for latency; null if they equal those for throughput. */
   latency: Preset["latency"] | null;
-  /** Always includes "none", because a copy's loss during a load is relative to it. */
+  /** Always includes "none": a copy's loss during a load is relative to it. */
   besides: readonly Beside[];
-  /** Chunk counts of the pipeline, always including 1, which is the sum of its parts; empty without a pipeline. */
+  /** Chunk counts of the pipeline; empty without one. Always includes 1, which overlaps nothing. */
   pipelineChunks: readonly number[];
-  /** The NUMA nodes to compare, at each of which all cells are measured; null for the device's own. */
+  /** NUMA nodes to compare, with all cells at each; null for the device's own. */
   placements: readonly NumaPlacement[] | null;
 }
 
@@ -58,15 +58,15 @@ export interface ResolvedAxes {
   axes: Axes;
   /** The preset that filled in open settings; null if none were open. */
   preset: PresetName | null;
-  /** Whether sizes and worker counts are the preset's, which may be left out if they do not fit. */
+  /** Whether sizes and worker counts come from the preset, so that they may be dropped if they do not fit. */
   sizesOpen: boolean;
   workersOpen: boolean;
   notes: string[];
 }
 
 /**
- * Completes the settings from their preset. Throws a usage error for values that make no sense, alone or together, and
- * "unavailable" for a missing device.
+ * Completes the settings from their preset. Throws a usage error for invalid or contradictory values, and "unavailable"
+ * for a missing device.
  */
 export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAxes {
   checkAxes(settings);
@@ -109,10 +109,7 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
   };
 }
 
-/**
- * Settings for several devices use all of them by default, and so do some presets. Throws a usage error if several are
- * needed and there is only one.
- */
+/** Settings and presets for several devices use all of them by default. Throws a usage error if there is only one. */
 function resolveDevices(settings: RunSettings, preset: Preset, facts: PlanFacts): PlanDevice[] {
   const isBetween = settings.directions?.includes("p2p") ?? false;
   const takesSeveral = settings.together || isBetween;
@@ -136,7 +133,7 @@ function resolveDevices(settings: RunSettings, preset: Preset, facts: PlanFacts)
   return devices;
 }
 
-/** Worker counts of a preset stay within the usable CPUs; requested ones are taken, with a warning. */
+/** A preset's worker counts stay within the usable CPUs. Requested ones are kept, with a warning. */
 function resolveWorkers(
   requested: readonly number[] | null,
   ofPreset: readonly number[],
@@ -175,8 +172,8 @@ function checkAxes(settings: RunSettings): void {
 }
 
 /**
- * The directions and kinds of memory to combine: device memory only goes with d2d. Missing ones follow from the others,
- * or from the preset. Throws a usage error if a requested value would be used in no cell.
+ * Directions and kinds of memory to combine; device memory only goes with d2d. Missing ones follow from the others or
+ * the preset. Throws a usage error for a requested value that no cell would use.
  */
 function resolveRoutes(
   settings: RunSettings,

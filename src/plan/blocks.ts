@@ -7,9 +7,7 @@ import type { RunSettings } from "../settings/table.js";
 import { formatSize, MiB } from "../settings/units.js";
 import type { PlanFacts } from "./facts.js";
 
-/*
- * Copies of many blocks that are scattered on both sides: which of them a plan has.
- */
+/* Copies of many blocks that are scattered on both sides: the cells that a plan has. */
 
 interface Blocks {
   bytes: number;
@@ -18,11 +16,11 @@ interface Blocks {
 
 export interface BlockAxes {
   blocks: readonly Blocks[];
-  /** Whether they are also copied during loads: a search compares ways without. */
+  /** Whether blocks are also copied during loads; a search compares methods without loads. */
   blocksDuringLoads: boolean;
 }
 
-/** A requested variant of plain cells, and the cells for which it is possible. */
+/** A requested variant of plain cells, and the cells that can have it. */
 export interface VariantCheck {
   flag: string;
   isRequested: boolean;
@@ -33,7 +31,7 @@ export interface VariantCheck {
 /** Kernels copy 16 bytes at a time. */
 const blockUnitBytes = 16;
 
-/** Number of blocks of a copy, within this size: larger copies of larger blocks show no more. */
+/** Number of blocks in a copy, and its largest size: larger copies show nothing more. */
 const usualCount = 4096;
 const usualCopyBytes = 256 * MiB;
 
@@ -45,8 +43,8 @@ export function blockAxes(blocks: readonly Blocks[], settings: RunSettings): Blo
 }
 
 /**
- * The requested copies in blocks, ascending; empty without any. Throws a usage error for impossible blocks, and for
- * settings that make no sense with them.
+ * The requested copies in blocks, ascending; empty without any. Throws a usage error for impossible blocks, or settings
+ * that contradict them.
  */
 export function requestedBlocks(settings: RunSettings): Blocks[] {
   const { blockSizesBytes, sizesBytes } = settings;
@@ -94,10 +92,10 @@ export function searchesBlocks({ blockSizesBytes }: Pick<RunSettings, "blockSize
   return blockSizesBytes === "auto";
 }
 
-/** Blocks of a typical server's copy. The largest copies have 256 MiB. */
+/** Typical numbers of blocks in a server's copy. The largest copies have 256 MiB. */
 const searchedCounts = [16, 64, 256];
 
-/** Time for a search: by a plan's estimate the first sizes take about half of it on a GPU. */
+/** Time for a search. By a plan's estimate, the first sizes take about half of it on a GPU. */
 export const searchBudgetNs = 30e9;
 
 export function searchedCells<Planned extends Cell>(cells: readonly Planned[]): Planned[] {
@@ -107,26 +105,26 @@ export function searchedCells<Planned extends Cell>(cells: readonly Planned[]): 
   );
 }
 
-/** With blocks, the rest of a preset: the blocks decide what is copied. */
+/** The preset without what the blocks determine. */
 export function presetOfBlocks(preset: Preset, blocks: readonly Blocks[], isSearch: boolean): Preset {
   const { latency: _, togetherMemory: __, ...rest } = preset;
   return {
     ...rest,
     sizesBytes: blocks.map(({ sizeBytes }) => sizeBytes),
-    // Servers keep such data in pinned memory.
+    // Inference servers keep such data in pinned memory.
     memory: isSearch ? ["pinned"] : ["pageable", "pinned"],
     workers: [1],
     directions: ["h2d", "d2h"],
   };
 }
 
-/** The ways to copy blocks from each kind of memory: a kernel can only use pinned memory. */
+/** Methods to copy blocks by kind of memory: a kernel needs pinned memory. */
 const waysOfMemory: Partial<Record<Memory, readonly BlockWay[]>> = {
   pinned: blockWays,
   pageable: blockWays.filter((way) => way !== "kernel"),
 };
 
-/** The cells in blocks for a plain one of the same bytes, in every way. */
+/** Cells with the bytes of a plain cell in blocks, one per method. */
 export function blockCells(plain: Cell, { blocks }: BlockAxes): Cell[] {
   if (!canBeBlocks(plain)) return [];
   const ofSize = blocks.filter(({ sizeBytes }) => sizeBytes === plain.sizeBytes);
@@ -144,7 +142,7 @@ export function blockCheck({ blocks }: BlockAxes): VariantCheck {
   };
 }
 
-/** Whether programs copy such cells in blocks. Address lists are made only for a cold cache. */
+/** Whether such cells can be copied in blocks. Address lists exist only for a cold cache. */
 function canBeBlocks({ direction, memory, mode, cache }: Cell): boolean {
   return (
     copiesHostMemory(direction) &&
@@ -154,7 +152,7 @@ function canBeBlocks({ direction, memory, mode, cache }: Cell): boolean {
   );
 }
 
-/** Why a cell cannot have these blocks, as a clause; null if it can, and for one piece. */
+/** Why a cell cannot have these blocks, as a clause; null if it can or has none. */
 export function problemOfBlocks(cell: Cell): string | null {
   const { blockBytes, blockWay, memory, sizeBytes } = cell;
   const { workerKind, together, peer, chunks } = cell;
@@ -176,7 +174,7 @@ export function skipReasonOfBlocks({ blockWay }: Cell, { batchCopiesOff }: PlanF
     : null;
 }
 
-/** Whether a cell gathers its blocks in the slots of the staging rings. */
+/** Whether a cell gathers its blocks in staging slots. */
 export function gathersBlocks({ blockWay }: Pick<Cell, "blockWay">): boolean {
   return blockWay === "gather";
 }
@@ -185,7 +183,7 @@ export function blocksOfCopy({ sizeBytes, blockBytes }: Pick<Cell, "sizeBytes" |
   return blockBytes === undefined ? 0 : sizeBytes / blockBytes;
 }
 
-/** The largest part of a copy in whole blocks, at least one, and at most this many bytes. */
+/** The largest size in whole blocks up to this many bytes, at least one block. */
 export function wholeBlocks(
   { sizeBytes, blockBytes = 1 }: Pick<Cell, "sizeBytes" | "blockBytes">,
   mostBytes: number,

@@ -6,8 +6,8 @@ import { blockCells, blockCheck, problemOfBlocks, type VariantCheck } from "./bl
 import { cellsAtPlacements } from "./numa.js";
 
 /*
- * The variants of a plain cell: copied by processes, on several devices at once, between two of them, during a load, in
- * chunks followed by kernels, in scattered blocks, or with chosen NUMA nodes.
+ * Variants of a plain cell: copied by processes, on several devices at once, between two devices, during a load, in
+ * chunks followed by kernels, in scattered blocks, or on chosen NUMA nodes.
  */
 
 export function variantsOf(plain: Cell, axes: Axes): Cell[] {
@@ -23,7 +23,7 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
     if (kind === "thread") return [plain];
     return isBetweenHostAndDevice(plain) ? [{ ...plain, workerKind: kind }] : [];
   });
-  // Unrequested threads measure what processes cannot.
+  // Threads measure what processes cannot, even if only processes were requested.
   const alone = kinds.length > 0 ? kinds : [plain];
   const together = isTogether(plain, axes) ? alone.map((cell) => ({ ...cell, together: ordinals })) : [];
   const chunked = isPipelined(plain) ? axes.pipelineChunks.map((chunks) => ({ ...plain, chunks })) : [];
@@ -34,7 +34,7 @@ export function variantsOf(plain: Cell, axes: Axes): Cell[] {
     ? loads.flatMap((beside) => inBlocks.map((cell) => ({ ...cell, beside })))
     : [];
   const ofThreads = [...loaded, ...chunked, ...inBlocks, ...loadedBlocks];
-  // Their loss or gain is relative to threads, even if only processes were requested.
+  // Their results are relative to threads, even if only processes were requested.
   const compared = ofThreads.length > 0 && !alone.includes(plain) ? [plain] : [];
   return [...compared, ...alone, ...together, ...ofThreads];
 }
@@ -88,14 +88,14 @@ export function checkVariants(cells: readonly Cell[], axes: Axes): void {
 }
 
 /**
- * Copies by processes, or during loads, must be between host and device: copies of the host alone are made by threads,
- * and a device's own copies do not use the host.
+ * Processes and loads are only for copies between host and device: threads make the host's own copies, and a device's
+ * own copies do not use the host.
  */
 function isBetweenHostAndDevice({ direction, memory }: Cell): boolean {
   return copiesHostMemory(direction) && memory !== "host";
 }
 
-/** What a training loop does with a batch: one thread copies it to the device and computes with it. */
+/** What a training loop does with a batch: one thread copies it to the device, then computes with it. */
 function isPipelined({ direction, memory, workers, mode, cache }: Cell): boolean {
   return (
     direction === "h2d" &&

@@ -21,13 +21,13 @@ import { mostChunks, type PlannedCell, strideBytes } from "./geometry.js";
 
 const maxCells = 20_000;
 
-/** A copy must find nothing of the buffer's last use in the cache: twice the cache is copied between two uses. */
+/** Pool size in cache sizes: twice the cache is copied between two uses of a buffer, so that none of it stays there. */
 const cachesPerColdPool = 2;
 
 /**
- * Every combination of the axes, device by device and table by table (direction, mode, cache). Within a table the kinds of
- * memory for one size and worker count are adjacent: a round measures in this order, so cells that are compared are
- * measured close together. Throws a usage error above 20 000 cells, and for a requested variant without a cell.
+ * All combinations of the axes, by device and table (direction, mode, cache). In a table, kinds of memory with the same
+ * size and worker count are adjacent, so that a round measures compared cells close together. Throws a usage error
+ * above 20 000 cells, and for a requested variant without a cell.
  */
 export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
   const cells: PlannedCell[] = [];
@@ -42,7 +42,7 @@ export function combine(axes: Axes, facts: PlanFacts): PlannedCell[] {
                 const plain = { direction, memory, sizeBytes, workers, mode, cache };
                 for (const cell of variantsOf({ device: device.ordinal, ...plain }, axes)) {
                   cells.push(plannedCell(cell, device, facts));
-                  // While they are made: a mistake in the flags may mean billions.
+                  // Checked while cells are made, because a mistake in the flags may mean billions.
                   checkCellCount(cells.length, "Ask for fewer sizes, worker counts or memory kinds.");
                 }
               }
@@ -66,9 +66,9 @@ export function plannedCell(cell: Cell, device: PlanDevice, facts: PlanFacts): P
 }
 
 /**
- * Number of buffers in each worker's rotation. Warm: one. Cold: at least two, and enough for the buffers of one
- * direction's workers to fill twice the cache, `cacheBytes` (the host's last level, or for d2d and p2p the device's
- * L2).
+ * Number of buffers in each worker's rotation: one for warm cells. For cold cells at least two, and enough for one
+ * direction's workers to fill twice the cache. `cacheBytes` is the host's last level, or for d2d and p2p the device's
+ * L2.
  */
 export function rotationLength(
   cell: { sizeBytes: number; workers: number; cache: Cache },
@@ -79,7 +79,7 @@ export function rotationLength(
   return Math.max(2, Math.ceil((cachesPerColdPool * cacheBytes) / bytesPerTurn));
 }
 
-/** Whether a kernel takes part in a cell, apart from the one for mapped memory. */
+/** Whether a cell uses a kernel, apart from that of mapped memory. */
 export function takesKernel(cell: Pick<Cell, "path" | "chunks" | "beside" | "blockWay">): boolean {
   const { path, chunks, beside, blockWay } = cell;
   const isLoad = beside === "compute" || beside === "memory";
@@ -112,14 +112,13 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
   return skipReasonOfBlocks(cell, facts);
 }
 
-/** A control needs no larger size: it is measured in every run, and represents all sizes. */
+/** Largest control: one cell represents all sizes, and is measured in every run. */
 const mostControlBytes = 64 * MiB;
 
 /**
- * The cells, in the order of measuring, with the controls for copies of pageable memory: for each
- * device, direction (both for a bidir cell) and number of workers, one cell of memory `host` with the largest of their
- * sizes up to 64 MiB, or else the smallest. Without controls if cells of memory `host` were requested, or
- * NUMA nodes.
+ * Adds controls for copies of pageable and staged memory to the cells, in measuring order. For each device, direction
+ * (both for bidir) and number of workers, that is a `host` cell with the largest of their sizes up to 64 MiB, or else
+ * the smallest. Adds none if `host` cells or NUMA nodes were requested.
  */
 export function withHostControls(cells: readonly PlannedCell[], facts: PlanFacts): PlannedCell[] {
   if (cells.some((cell) => cell.memory === "host" || cell.memoryNode !== undefined)) return [...cells];
@@ -161,14 +160,14 @@ export function measurableCells(cells: readonly PlannedCell[]): PlannedCell[] {
 
 interface CellList {
   devices: PlanDevice[];
-  /** Each once, in the order in which a plan of axes would measure them. */
+  /** Each cell once, in the order of a plan of axes. */
   cells: PlannedCell[];
   notes: string[];
 }
 
 /**
- * The cells of a list, which need not be complete combinations, and the cells that are measured together with them.
- * None is left out. Throws a usage error for an impossible cell or too many, and "unavailable" for a missing device.
+ * Listed cells, which need not be complete combinations, and cells measured together with them. None is left out.
+ * Throws a usage error for an impossible cell or too many, and "unavailable" for a missing device.
  */
 export function listCells(requested: readonly Cell[], facts: PlanFacts): CellList {
   const distinct = [...new Map(requested.map((cell) => [cellId(cell), cell])).values()];
@@ -199,7 +198,7 @@ export function devicesOf(cells: readonly Cell[]): number[] {
   return ascending(ordinals);
 }
 
-/** Whether a cell uses several devices at the same time: all devices of the plan are then open at once. */
+/** Whether cells use several devices at once, so that all devices of the plan must be open together. */
 export function takesSeveralDevices(cells: readonly Cell[]): boolean {
   return cells.some(({ together, peer }) => together !== undefined || peer !== undefined);
 }
@@ -214,7 +213,7 @@ function checkCell(cell: Cell): void {
   if (problem !== null) throw new PinbenchError("usage", `There is no cell ${cellId(cell)}: ${problem}.`);
 }
 
-/** In the nesting of combine()'s loops: cells that are compared are measured close together. */
+/** Compares by the order of combine()'s loops, so that compared cells are measured close together. */
 function inPlanOrder(a: Cell, b: Cell): number {
   const [ofA, ofB] = [ranksOf(a), ranksOf(b)];
   const first = ofA.findIndex((rank, i) => rank !== ofB[i]);

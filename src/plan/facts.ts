@@ -13,18 +13,18 @@ export type PlanDevice = Pick<
   | "readsPageable"
   | "peers"
 > & {
-  /** Null before its session is open; then the total is used. */
+  /** Null until its session is open; the total is used then. */
   freeMemoryBytes: number | null;
 };
 
 export interface PlanFacts {
   devices: readonly PlanDevice[];
-  /** CPUs of the affinity mask within the cgroup's quota. */
+  /** CPUs of the affinity mask, limited by the cgroup's quota. */
   cpusUsable: number;
   lastLevelCacheBytes: number;
   /** Within the cgroup's limit. */
   memoryAvailableBytes: number;
-  /** Device memory is then host memory, and counts as such. */
+  /** Device memory is then host memory, and is counted as such. */
   emulated: boolean;
   kernelsOff: string | null;
   /** Why blocks cannot be copied with one driver call; null if they can. */
@@ -33,7 +33,7 @@ export interface PlanFacts {
   numaPlacements: readonly NumaPlacement[];
 }
 
-/** The devices with these ordinals, in the driver's order. Throws "unavailable" for a missing one, and without any. */
+/** Devices with these ordinals, in the driver's order. Throws "unavailable" for a missing one, or without any. */
 export function selectDevices<Device extends Pick<PlanDevice, "ordinal">>(
   { devices }: { devices: readonly Device[] },
   ordinals: readonly number[] | "all",

@@ -5,16 +5,16 @@ import { MiB } from "../settings/units.js";
 import { sumOf } from "../stats/variance.js";
 import { blocksOfCopy, gathersBlocks } from "./blocks.js";
 
-/** Buffers start at multiples of this within a chunk, as in the contract's ArenaGeometry. */
+/** Buffers start at multiples of this in a chunk, as in the contract's ArenaGeometry. */
 const bufferAlignmentBytes = 512;
 
-/** Chunks consist of whole huge pages, which registered memory is made of. */
+/** Chunks are whole huge pages, which registered memory needs. */
 const chunkAlignmentBytes = 2 * MiB;
 
-/** Chunks are not larger than needed, because a driver call that pins a chunk cannot be interrupted. */
+/** Larger chunks are used only if needed, because a driver call that pins a chunk cannot be interrupted. */
 const preferredChunkBytes = 256 * MiB;
 
-/** Smaller chunks save little and cost a driver call each. */
+/** Smaller chunks save little memory, and each costs a driver call. */
 const leastSplitChunkBytes = 32 * MiB;
 
 const arenaKinds: readonly ArenaKind[] = [
@@ -28,18 +28,18 @@ const arenaKinds: readonly ArenaKind[] = [
 
 export interface PlannedArenas {
   host: Partial<Record<ArenaKind, ArenaGeometry>>;
-  /** Without workers if no cell uses the device. */
+  /** Has no workers if no cell uses the device. */
   device: ArenaGeometry;
   /** 2 if copies between device memory need a source and a destination. */
   deviceCopies: 1 | 2;
   staging: StagingRing | null;
-  /** Device memory besides its arena: gathered blocks need as much as the rings in which they are gathered. */
+  /** Device memory beyond the arena: gathered blocks need as much as their rings. */
   gatherBytes: number;
-  /** Number of blocks in all threads' rotations: those that kernels take from lists, and those of all ways. */
+  /** Number of blocks in all threads' rotations: those that kernels take from lists, and those of all methods. */
   blocks: { listed: number; all: number };
 }
 
-/** The ring of pinned slots of a worker's staged copies. With one slot a copy could not overlap with anything. */
+/** A worker's ring of pinned slots for staged copies. With one slot nothing could overlap. */
 const stagingRing = { chunkBytes: 2 * MiB, slots: 3 } as const;
 
 /** The slots of host cells, which copy as staged copies do. */
@@ -52,8 +52,8 @@ export function usesStagingRing(cell: Pick<Cell, "memory" | "blockWay">): boolea
 }
 
 /**
- * Most copies of a worker in one sample: if each is compared, none may overwrite another. A warm cell then has single
- * copies, and one of the host's memory as many as its slots hold, at least one.
+ * Most copies of a worker in one sample: with --verify every, none may overwrite another. A warm cell then has single
+ * copies, and a host cell as many as its slots hold, at least one.
  */
 export function mostCopiesOfSample(cell: RotatingCell, verify: Verifying): number {
   if (verify !== "every") return Number.POSITIVE_INFINITY;
@@ -63,8 +63,8 @@ export function mostCopiesOfSample(cell: RotatingCell, verify: Verifying): numbe
 }
 
 /**
- * The cell with memory for a spare buffer: if every copy is compared, copies outside a sample's window, which keep
- * several flows loaded, need one.
+ * The cell with an extra buffer if every copy is compared: copies outside a sample's window, which keep several flows
+ * loaded, need one.
  */
 export function withSpareBuffer<Planned extends RotatingCell>(cell: Planned, verify: Verifying): Planned {
   const hasSpare = verify === "every" && (cell.direction === "bidir" || cell.together !== undefined);
@@ -85,7 +85,7 @@ export function strideBytes(sizeBytes: number): number {
   return roundUp(sizeBytes, bufferAlignmentBytes);
 }
 
-/** Most chunks of a copy in a pipeline: each begins where a buffer could. */
+/** Most chunks of a pipelined copy: each starts where a buffer could. */
 export function mostChunks(sizeBytes: number): number {
   return strideBytes(sizeBytes) / bufferAlignmentBytes;
 }
@@ -100,16 +100,15 @@ export function flowThreads({ direction, workers }: { direction: Direction; work
   return direction === "bidir" ? [workers, workers] : [workers];
 }
 
-/** Staged, host and system copies use pageable memory; mapped memory is pinned memory that a kernel accesses. */
+/** Staged, host and system copies use pageable memory; mapped memory is pinned memory accessed by a kernel. */
 export function arenaKind(memory: HostMemory): ArenaKind {
   if (memory === "staged" || memory === "host" || memory === "system") return "pageable";
   return memory === "mapped" ? "pinned" : memory;
 }
 
 /**
- * The arenas for all `cells`, of which there is at least one. All have the same chunk size, because worker, chunk and
- * offset on the host also name the buffer on the device; a host arena has only the workers and chunks that its cells
- * need.
+ * Arenas for one or more `cells`. All share a chunk size, because worker, chunk and offset on the host also identify
+ * the buffer on the device. A host arena has only the workers and chunks that its cells need.
  */
 export function planArenas(cells: readonly RotatingCell[]): PlannedArenas {
   const chunkBytes = commonChunkBytes(cells);
@@ -139,8 +138,8 @@ export function planArenas(cells: readonly RotatingCell[]): PlannedArenas {
 }
 
 /**
- * The arenas of each worker process. The first takes part in all `cells` of processes, the last only in those with the
- * most workers; empty if no process copies.
+ * Arenas of each worker process. The first takes part in all cells of processes, the last only in those with the most
+ * workers. Empty if no cell uses processes.
  */
 export function planProcessArenas(cells: readonly RotatingCell[]): PlannedArenas[] {
   const ofProcesses = cells.filter(({ workerKind }) => workerKind === "process");
@@ -167,8 +166,8 @@ export function arenaBytes(geometry: ArenaGeometry): number {
 }
 
 /**
- * The chunk size: one chunk per worker up to 256 MiB; otherwise the size, up to that or to the largest buffer (a copy
- * may not span two chunks), that wastes least, because unused memory is pinned too.
+ * One chunk per worker up to 256 MiB. Beyond that, the size that wastes least, up to 256 MiB or the largest buffer,
+ * which may not span chunks: unused memory is pinned too.
  */
 function commonChunkBytes(cells: readonly RotatingCell[]): number {
   const needBytes = largest(cells.map((cell) => cell.buffersPerWorker * strideBytes(cell.sizeBytes)));
@@ -185,7 +184,7 @@ function commonChunkBytes(cells: readonly RotatingCell[]): number {
   return best.chunkBytes;
 }
 
-/** Each worker has the chunks of the largest of its cells: in cells with many workers, these share the cold pool. */
+/** Each worker has the chunks of the largest of its cells. In cells with many workers, these share the cold pool. */
 function arenaGeometry(cells: readonly RotatingCell[], chunkBytes: number): ArenaGeometry {
   const chunksOfWorker: number[] = Array(largest(cells.map(threadCount))).fill(0);
   for (const cell of cells) {
@@ -194,7 +193,7 @@ function arenaGeometry(cells: readonly RotatingCell[], chunkBytes: number): Aren
     const lastWorker = threadCount(cell) - 1;
     chunksOfWorker[lastWorker] = Math.max(chunksOfWorker[lastWorker]!, chunks);
   }
-  // Earlier workers of a cell need what the last one needs.
+  // A cell's earlier workers need as much as its last one.
   for (let worker = chunksOfWorker.length - 2; worker >= 0; --worker) {
     chunksOfWorker[worker] = Math.max(chunksOfWorker[worker]!, chunksOfWorker[worker + 1]!);
   }
@@ -211,9 +210,9 @@ function roundUp(value: number, multiple: number): number {
 }
 
 export interface MemoryNeed {
-  /** Number of devices that are open at the same time: all if some are measured together, otherwise one. */
+  /** Number of devices open at once: all if some are measured together, otherwise one. */
   devicesAtOnce: number;
-  /** Number of placements on NUMA nodes with memory at the same time: all, or one after the other if they do not fit. */
+  /** Number of NUMA placements with memory at once: all, or one if they do not fit. */
   placementsAtOnce: number;
   /** Host memory of every kind for these devices, including staging rings and worker processes. */
   hostBytes: number;
@@ -224,16 +223,13 @@ export interface MemoryNeed {
 }
 
 /**
- * Approximate memory of a worker process besides its buffers: host memory for Node and the driver's mappings, device
- * memory for the context. An emulated context needs none.
+ * Estimated memory of a worker process without buffers: host memory for Node and the driver's mappings, device memory
+ * for the context. Emulated contexts need none.
  */
 const processHostBytes = 256 * MiB;
 const contextDeviceBytes = 640 * MiB;
 
-/**
- * The memory of everything that is open at the same time: the sessions of this many devices, each with this many worker
- * processes.
- */
+/** Memory of everything that is open at once: this many devices' sessions, each with this many worker processes. */
 export function memoryNeed(
   { arenas, processArenas }: { arenas: PlannedArenas; processArenas: readonly PlannedArenas[] },
   { devicesAtOnce, emulated }: { devicesAtOnce: number; emulated: boolean },
@@ -254,8 +250,8 @@ export function memoryNeed(
 }
 
 /**
- * The engine's memory for each block of a call: for a kernel both addresses in pinned memory, otherwise its addresses
- * in ordinary memory, and what it is compared with. For small blocks that is more than their bytes.
+ * Host memory per block of a call: a kernel needs both addresses in pinned memory; other methods need addresses in
+ * ordinary memory, and data to compare. For small blocks that exceeds their bytes.
  */
 const listedBlockBytes = 16;
 const blockHostBytes = 64;
@@ -286,8 +282,8 @@ function ringBytes({ workers, slots, chunkBytes, hostSlots, hostChunkBytes }: St
 const pipelineGBps = 50;
 
 /**
- * Total time of the kernels in a pipeline's batch, in ns: about the time of its copy over 16 lanes of PCIe 5.0, on
- * every machine, so that pipelines of two machines can be compared. If copies take as long, overlapping gains most.
+ * Total kernel time of a pipeline's batch in ns: about its copy time over 16 lanes of PCIe 5.0, on every machine, so
+ * that machines can be compared. If copies take as long, overlapping gains most.
  */
 export function computeNs({ sizeBytes }: Pick<Cell, "sizeBytes">): number {
   return Math.ceil(sizeBytes / pipelineGBps);

@@ -4,10 +4,10 @@ import { formatSizeRounded } from "../settings/units.js";
 import type { PlanDevice, PlanFacts } from "./facts.js";
 import { type MemoryNeed, type PlannedCell, threadCount } from "./geometry.js";
 
-/** Share of the available memory: other programs cannot use pinned pages, so a default must leave most of them. */
+/** Share of the available memory to pin. Other programs cannot use pinned pages, so the default leaves most of it. */
 const pinnedShareOfAvailable = 1 / 4;
 
-/** The rest is for the process itself and for growth of others. */
+/** The rest is for the process itself and for others' growth. */
 const hostShareOfAvailable = 0.8;
 const deviceShareOfFree = 0.9;
 
@@ -18,7 +18,7 @@ export interface Excess {
 }
 
 /**
- * The first limit that the plan exceeds, or null. `maxPinnedBytes` null stands for a quarter of the available memory.
+ * The first limit that the plan exceeds, or null. If `maxPinnedBytes` is null, it is a quarter of the available memory.
  */
 export function findExcess(
   plan: { devices: readonly PlanDevice[]; need: MemoryNeed },
@@ -84,21 +84,21 @@ export function doesNotFit({ reason, hint }: Excess): PinbenchError {
   return new PinbenchError("limit", `The plan does not fit this machine: ${reason}.`, { hint });
 }
 
-/** The resources of a load on the host's memory. */
+/** Resources of a load on host memory. */
 export interface HostLoad extends Pick<LoadOptions, "hostBytes"> {
   copyThreads: number;
 }
 
 export type LoadLimits = Pick<LoadOptions, "hostThreads" | "hostBytes">;
 
-/** A load's memory must exceed every cache. */
+/** A load's memory must exceed all caches: this many times the last-level cache. */
 const cachesPerHostLoad = 4;
 
-/** Memory of a load on the device's memory, in sizes of its last cache, and at least (cuda/beside/device_load.cpp). */
+/** Device memory of a load: this many L2 caches, at least 64 MiB (cuda/beside/device_load.cpp). */
 const cachesPerDeviceLoad = 8;
 const leastDeviceLoadBytes = 64 * 1024 * 1024;
 
-/** Sized by the largest simultaneous cell, so that all cells have the same load. */
+/** Sized for the cell with most threads, so that all cells have the same load. */
 export function hostLoad(cells: readonly PlannedCell[], facts: PlanFacts): HostLoad {
   const copying = cells.filter(({ beside }) => beside === "host").map(threadCount);
   return {
@@ -107,10 +107,7 @@ export function hostLoad(cells: readonly PlannedCell[], facts: PlanFacts): HostL
   };
 }
 
-/**
- * The resources of a device session's loads, whose threads may run on this many CPUs: those without copies, at least
- * one.
- */
+/** Load resources of a session with this many CPUs: threads on the CPUs that do not copy, at least one. */
 export function loadLimits({ copyThreads, hostBytes }: HostLoad, threads: number): LoadLimits {
   return { hostThreads: Math.max(1, threads - copyThreads), hostBytes };
 }

@@ -6,11 +6,9 @@ import { type Preset, presets } from "../settings/presets.js";
 import type { RunSettings } from "../settings/table.js";
 import { MiB } from "../settings/units.js";
 
-/*
- * `--numa all`: each device's copies with the memory of every NUMA node, and with CPUs of other nodes than the memory's.
- */
+/* `--numa all`: each device's copies with memory of every NUMA node, and with CPUs of other nodes than the memory's. */
 
-/** What is compared: of one size that reaches the full rate, which many sessions have memory for. */
+/** One size that reaches the full rate, and for which many sessions have memory. */
 export const numaPreset: Preset = {
   ...presets.quick,
   sizesBytes: [16 * MiB],
@@ -18,7 +16,7 @@ export const numaPreset: Preset = {
   devices: "all",
 };
 
-/** Whether the nodes are compared; not for listed cells, which name theirs. */
+/** Whether to compare nodes; listed cells name their own. */
 export function comparesNodes({ numa, cells }: Pick<RunSettings, "numa" | "cells">): boolean {
   return numa === "all" && cells === null;
 }
@@ -42,8 +40,8 @@ export function refuseBesideNodes(settings: RunSettings): void {
 }
 
 /**
- * A plain cell at each placement, alone and on all devices (`ordinals`) at once. The node of the CPUs matters only if these
- * touch the memory: pinned copies are measured with the CPUs nearest to it.
+ * A plain cell at each placement, alone and on all devices (`ordinals`) at once. The CPUs' node matters only if they
+ * touch the memory, so pinned copies use the CPUs nearest to it.
  */
 export function cellsAtPlacements(plain: Cell, all: readonly NumaPlacement[], ordinals: number[]): Cell[] {
   const touchesMemory = plain.memory === "pageable" || plain.memory === "staged";
@@ -60,7 +58,7 @@ export function placementOf({ cpuNode, memoryNode }: VariantFields): NumaPlaceme
   return cpuNode === undefined || memoryNode === undefined ? null : { cpuNode, memoryNode };
 }
 
-/** The placements of these cells, each once, in their order; null for the one that cells without nodes have. */
+/** Distinct placements of these cells in order; null stands for cells without nodes. */
 export function placementsOf(cells: readonly Cell[]): (NumaPlacement | null)[] {
   const found = new Map(cells.map((cell) => [`${cell.cpuNode} ${cell.memoryNode}`, placementOf(cell)]));
   return [...found.values()];

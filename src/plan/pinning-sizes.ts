@@ -5,15 +5,15 @@ import type { PlannedCell } from "./geometry.js";
 /** Most sizes: the cost of pinning grows in proportion, so a few represent a long sweep. */
 const mostSizes = 6;
 
-/** Larger buffers show nothing more, and take seconds; if all are larger, the smallest is used. */
+/** Larger buffers show nothing new and take seconds. If all are larger, the smallest is used. */
 const largestBytes = 256 * MiB;
 
-/** A single allocation may be off by half. */
+/** One allocation alone may be off by half. */
 export const pinningRepetitions = 3;
 
 /**
- * The sizes in bytes for timing allocations: the smallest, the largest and some in between of those that are measured
- * in host memory and may be pinned, ascending.
+ * Sizes in bytes for timing allocations, ascending: the smallest, the largest and some between, out of the sizes that
+ * are measured in host memory and may be pinned.
  */
 export function pinningSizes(cells: readonly PlannedCell[], maxPinnedBytes: number): number[] {
   const measured = cells

@@ -39,7 +39,7 @@ export interface Stopping {
   precision: number;
   /** Measuring time of the whole sweep. */
   budgetNs: number;
-  /** A fixed number of samples instead; null if precision and budget decide. */
+  /** Fixed number of samples; null if precision and budget decide. */
   samplesPerCell: number | null;
   isHard: boolean;
 }
@@ -50,9 +50,9 @@ export interface Plan {
   preset: PresetName | null;
   /** In the order of measuring; those with a `skipReason` are only listed. */
   cells: PlannedCell[];
-  /** Further cells that a search for block sizes may use; empty without a search. */
+  /** Cells that a search for block sizes may add; empty without a search. */
   candidates: PlannedCell[];
-  /** The memory that every device's session reserves, without skipped cells. */
+  /** Memory that every device's session reserves, without skipped cells. */
   arenas: PlannedArenas;
   processArenas: PlannedArenas[];
   /** Memory that the run uses at one time. */
@@ -62,14 +62,14 @@ export interface Plan {
   maxPinnedBytes: number;
   pinningSizesBytes: number[];
   stopping: Stopping;
-  /** What the preset left out on this machine and why, and warnings about requests. */
+  /** What the preset dropped on this machine and why, and warnings about requests. */
   notes: string[];
 }
 
 /**
- * The cells to measure and the memory they need. Pure: the same settings and facts give the same plan. Throws
- * PinbenchError: "usage" for settings that make no sense together, "limit" for those that need too much, "unavailable"
- * for a missing device, "unsupported" if none of the cells can be measured here.
+ * The cells to measure, and the memory they need. Pure: equal settings and facts give an equal plan. Throws
+ * PinbenchError: "usage" for contradictory settings, "limit" if they need too much, "unavailable" for a missing device,
+ * "unsupported" if no cell can be measured here.
  */
 export function plan(settings: RunSettings, facts: PlanFacts): Plan {
   const { preset, notes, draft } =
@@ -120,7 +120,7 @@ interface Choice {
   draft: Draft;
 }
 
-/** A list is planned completely or not at all. */
+/** Plans all listed cells, or throws. */
 function fromList(settings: RunSettings, ids: readonly string[], facts: PlanFacts): Choice {
   const { devices, cells, notes } = listCells(ids.map(parseCellId), facts);
   const draft = draftWithControls(cells, devices, settings, facts);
@@ -138,8 +138,8 @@ function fromAxes(settings: RunSettings, facts: PlanFacts): Choice {
 
 /**
  * The first draft that fits: everything, then without the preset's largest sizes, then without its largest worker
- * counts (and all sizes again). Requested values are never left out. Adds a note on what was left out; throws a limit
- * error if not even the smallest draft fits.
+ * counts (and all sizes again). Never drops requested values. Notes what was dropped; throws a limit error if even the
+ * smallest draft does not fit.
  */
 function firstThatFits(
   { axes, sizesOpen, workersOpen }: ResolvedAxes,
@@ -173,7 +173,7 @@ function firstThatFits(
 
 const hintOfBlocks = "Ask for smaller blocks, fewer workers, or one kind of --memory.";
 
-/** The list itself, then each time without its last entry, down to the first entry. */
+/** The list, then each time without its last entry, down to one entry. */
 function prefixes(values: readonly number[]): (readonly number[])[] {
   return values.map((_, dropped) => values.slice(0, values.length - dropped));
 }
@@ -182,7 +182,7 @@ function workerNames(workers: readonly number[]): string {
   return workers.length === 0 ? "" : `${workers.join(", ")} workers`;
 }
 
-/** A draft with the controls of host memory; without them if they do not fit, because nobody requested them. */
+/** Adds the host controls, unless they do not fit: nobody requested them. */
 function draftWithControls(
   cells: PlannedCell[],
   devices: readonly PlanDevice[],

@@ -2,44 +2,43 @@ import type { Cell } from "../results/cell-schema.js";
 import type { Mode } from "../settings/choices.js";
 import { wholeBlocks } from "./blocks.js";
 
-/** How many samples and copies a cell gets, for measuring and for estimating the duration. */
+/** Numbers of samples and copies per cell, for measuring and for estimating the duration. */
 
 /** A 95 % interval of a median needs 6 samples. */
 const minSamplesPerCell = 6;
 
 /**
- * The first samples of a cell are spread over this many rounds: drift then affects all cells alike, and the random
- * conditions of a visit (CPU, place in memory) are drawn as often. Recorded on an H200, twice as many visits with half
- * as many samples reduced the spread between processes of pageable and staged cells from 11.7 to 7.2 %, for 6 % more
- * time (results/nvidia-h200/places.txt).
+ * A cell's first samples are spread over this many rounds, so that drift affects all cells alike and each visit draws a
+ * new CPU and new addresses. On an H200, twice as many visits with half as many samples reduced the noise between
+ * processes of pageable and staged cells from 11.7 to 7.2 %, for 6 % more time (results/nvidia-h200/places.txt).
  */
 export const leastRounds = 6;
 
 const samplesPerExtraRound = 4;
 
-/** Shortest duration of a throughput sample: a synchronisation of 10 µs is then 0.2 % of it. */
+/** Shortest throughput sample in ns: a synchronisation of 10 µs is then 0.2 % of it. */
 const sampleNs = 5e6;
 
 const maxCopiesPerSample = 4096;
 
 /**
- * A sample of several workers ends with the slowest one: single copies would show only that (1.6 % below the rate on an
- * H200), several in a row show the average.
+ * A sample of several workers ends with the slowest. Single copies would show only that one (1.6 % below the rate on an
+ * H200); several in a row show the average.
  */
 const minCopiesOfSeveralWorkers = 4;
 
-/** Latency samples are single copies, which are cheap, and their tail needs many: this many replace one sample. */
+/** Latency samples are cheap single copies, and their tail needs many: this many per throughput sample. */
 const latencySamplesInPlaceOfOne = 50;
 
-/** Duration of a visit's warm-up, and its largest copy: the path is warmed up, not the buffer. */
+/** Duration of a visit's warm-up in ns, and its largest copy: it warms up the path, not the buffer. */
 const warmupNs = 300e3;
 const maxWarmupBytes = 4 * 1024 * 1024;
 const maxWarmupCopies = 64;
 
-/** Time for a new load to reach its steady clocks and temperature. */
+/** Time in ns for a new load to reach steady clocks and temperature. */
 export const loadSettlingNs = 300e6;
 
-/** Time that the load is measured alone before and after each visit: about a hundred pieces of its work. */
+/** Time in ns to measure the load alone before and after each visit: about a hundred pieces of its work. */
 export const loadAloneNs = 50e6;
 
 export function copiesPerSample({ mode, workers }: { mode: Mode; workers: number }, copyNs: number): number {
@@ -49,7 +48,7 @@ export function copiesPerSample({ mode, workers }: { mode: Mode; workers: number
 }
 
 /**
- * Number and size of the copies in a visit's warm-up. Those of a warm cell cover its whole buffer, which must be in the
+ * Number and size of the warm-up copies of a visit. In a warm cell they cover the whole buffer, which must be in the
  * cache before timing.
  */
 export function warmup(
@@ -62,18 +61,18 @@ export function warmup(
   return { warmupCopies: Math.min(maxWarmupCopies, Math.max(1, Math.ceil(warmupNs / oneNs))), warmupBytes };
 }
 
-/** Number of copies for calibrating a worker: small ones in a batch, so that the synchronisation does not dominate. */
+/** Copies to calibrate a worker: several small ones, so that the synchronisation does not dominate. */
 export function calibrationCopies(cell: { mode: Mode; sizeBytes: number }): number {
   const batchBytes = 4 * 1024 * 1024;
   return cell.mode === "latency" ? 1 : Math.min(32, Math.max(1, Math.floor(batchBytes / cell.sizeBytes)));
 }
 
-/** Samples that every cell gets whatever the budget: the requested number, or enough for an interval. */
+/** Samples that every cell gets regardless of the budget: the requested number, or enough for an interval. */
 export function leastSamples(mode: Mode, fixed: number | null): number {
   return fixed ?? minSamplesPerCell * samplesInPlaceOfOne(mode);
 }
 
-/** Samples of one round while `missing` of the `least` are still to be taken. */
+/** Samples of a round while `missing` of the minimum `least` are not taken. */
 export function samplesOfRound(least: number, missing: number): number {
   return Math.min(missing, Math.ceil(least / leastRounds));
 }

@@ -7,8 +7,8 @@ import { isPlain } from "../results/variant.js";
 import { type Expectation, expectationOf, linkOfSlot } from "./expectation.js";
 
 /**
- * Advice to run `pinbench doctor` if plain pinned copies of a run are slower than those of healthy machines; null if
- * they are not, or if that is unknown.
+ * Suggests `pinbench doctor` if a run's plain pinned copies are slower than on healthy machines; null if they are not,
+ * or if that is unknown.
  */
 export function doctorAdvice({ devices, cells, backend }: ResultDocument): string | null {
   for (const device of devices) {
@@ -42,7 +42,7 @@ function ratesOf({ stats }: CellResult): number[] {
   return stats.map(({ bandwidthGBps }) => bandwidthGBps.median);
 }
 
-/** A link that trained down is expected to carry as much as its best speed. */
+/** Expects of a link that trained down what its best speed carries. */
 function expectationFor({ name, link }: DeviceRecord, emulated: boolean): Expectation | null {
   if (link === null) return null;
   const { generation, width, maxGeneration, maxWidth } = link;

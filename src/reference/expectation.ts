@@ -5,15 +5,15 @@ import { parseJson, readTextFile } from "../text-file.js";
 import { type RecordedKind, recordedKinds } from "./recorded-kinds.js";
 
 /*
- * The expected rate of a device over a link, before it is measured. A reference holds for the recorded link only: an L4
- * reaches 0.78 of gen3 x16, and 0.86 of gen4 x8, which carries as much. Copies from pageable memory have none: their
- * rate depends on the host's CPU and memory, and differs by half between healthy machines.
+ * The expected rate of a device over a link. A reference holds only for the recorded link: an L4 reaches 0.78 of gen3
+ * x16, but 0.86 of gen4 x8, which carries as much. There is none for pageable memory, whose rate depends on the host's
+ * CPU and memory, and differs by half between healthy machines.
  */
 
 const share = z.number().positive().max(1);
 const sharesSchema = z.object({ h2d: share, d2h: share });
 
-/** Machines recorded by a site, which override those of pinbench: shares of the link's limit, whatever the link. */
+/** Machines recorded by a site, which override pinbench's: shares of the link's limit, for any link. */
 const siteReferenceSchema = z.object({
   listed: z.array(
     z.object({
@@ -56,10 +56,10 @@ export interface Expectation extends Pick<RecordedKind, "together" | "tolerance"
   driver?: string;
 }
 
-/** Tolerance of the emulated device, whose copies follow a clock. */
+/** Tolerance for the emulated device, whose copies follow a clock. */
 const emulatedTolerance = 0.1;
 
-/** The rates of a healthy device of this name over this link; null if it is unknown, or shared by design. */
+/** Rates of a healthy device of this name over this link; null if unknown, or if the GPU is shared by design. */
 export function expectationOf(
   { name, emulated }: { name: string; emulated: boolean },
   link: ReferenceLink,
@@ -102,9 +102,8 @@ function kindOver(name: string, { generation, width }: ReferenceLink): RecordedK
 }
 
 /**
- * The link over which a GPU is compared, if its slot cannot be seen: clouds have slots with fewer lanes than the card, and
- * NVML reports the card's. If machines of the kind were recorded with the lanes in use, these are all that the slot
- * has.
+ * The link to compare a GPU over if its slot cannot be seen: cloud slots may have fewer lanes than the card, and NVML
+ * reports the card's. If such machines were recorded with the lanes in use, the slot has only these.
  */
 export function linkOfSlot(
   name: string,
@@ -114,13 +113,13 @@ export function linkOfSlot(
   return kindOver(name, { ...best, width }) === undefined ? best : { ...best, width };
 }
 
-/** The link of the recorded machines with this GPU; null if none was recorded, or several were. */
+/** The recorded link of this GPU; null if none or several were recorded. */
 export function recordedLink(gpu: string): RecordedKind["link"] | null {
   const [kind, ...others] = recordedKinds.filter((one) => one.gpu === gpu);
   return kind === undefined || others.length > 0 ? null : kind.link;
 }
 
-/** The range of the shares of such a link that recorded kinds reach; null if none was recorded at this generation. */
+/** Range of the shares of the link's limit that recorded kinds reach at this generation; null if there are none. */
 export function usualShares(generation: number | null): { low: number; high: number } | null {
   const shares = recordedKinds.flatMap(({ link, alone: { h2d, d2h } }) => {
     const limitGBps = linkLimitGBps(link.generation, link.width);
@@ -129,7 +128,7 @@ export function usualShares(generation: number | null): { low: number; high: num
   return shares.length === 0 ? null : { low: Math.min(...shares), high: Math.max(...shares) };
 }
 
-/** Whether a device of this name has a part of a GPU, and so of its copy engines and its link. */
+/** Whether a device is only a part of a GPU, and shares its copy engines and link. */
 export function isPartOfGpu(name: string): boolean {
   return isInstance(name) || isVirtualGpu(name);
 }

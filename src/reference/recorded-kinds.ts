@@ -7,10 +7,10 @@ export interface RecordedKind {
   alone: { h2d: number; d2h: number };
   /** Rate of each GPU while this many GPUs of one machine copy at the same time; null if not recorded. */
   together: { devices: number; h2d: number; d2h: number } | null;
-  /** Copies are slow if they are below it by more than this relative difference. */
+  /** Copies are slow if they are below the rate by more than this share. */
   tolerance: number;
   machines: number;
-  /** Days of the recording, and who made it; docs/machines.md has a row for each kind. */
+  /** Days of recording, and who made it; docs/machines.md has a row per kind. */
   recorded: readonly string[];
   by: "pinbench" | "Spare Cores";
 }
@@ -18,10 +18,10 @@ export interface RecordedKind {
 const gen5 = { generation: 5, width: 16 };
 
 /**
- * pinbench's recordings in results/: 64 MiB by one worker, from uncached buffers. All of an H200 lie within 0.8 %: two
- * sizes, 45 processes on one machine, four other machines on other days. The tolerance of 5 % is six times that. Of two
- * H100s one had other tenants on its host: its rate to the device wandered from 0.755 to 0.833 of the link within
- * minutes, so the tolerance is 15 %, 3 % below the lowest.
+ * pinbench's recordings in results/: 64 MiB by one worker, from uncached buffers. All H200 rates lie within 0.8 %: two
+ * sizes, 45 processes on one machine, and four other machines on other days. The tolerance of 5 % is six times that.
+ * One of two H100s had other tenants on its host, and its H2D rate varied from 0.755 to 0.833 of the link within
+ * minutes: the tolerance of 15 % reaches 3 % below the lowest.
  */
 const ownKinds: readonly RecordedKind[] = [
   {
@@ -52,9 +52,9 @@ const ownKinds: readonly RecordedKind[] = [
  * agree on the H200 within 0.4 %. Columns: GPU, generation, width, H2D and D2H in GB/s, tolerance, machines.
  *
  * Left out: kinds whose machines differ by more than 5 % (T4 and V100 at gen3 x16), parts of GPUs, and Google's A100s,
- * which report gen4 and reach what gen3 carries. Tolerance: twice the range below the median, at least 5 %, and 10 % for
- * the machines of one cloud, whose hosts are alike: A10s in one cloud reach 9 % less to the device than an L40S in
- * others over the same link.
+ * which report gen4 and reach gen3 rates. Tolerance: twice the range below the median, at least 5 %, and at least 10 %
+ * if all machines are of one cloud, with similar hosts: A10s in one cloud reach 9 % less H2D than an L40S in others
+ * over the same link.
  */
 const publicKinds: readonly RecordedKind[] = (
   [

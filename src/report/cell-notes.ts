@@ -83,7 +83,7 @@ function describeCells(cells: readonly CellResult[], nameOf: NameOfCell): string
   return cells.length === 1 ? name! : `${name} and ${cells.length - 1} more`;
 }
 
-/** Smaller shares of other activity explain nothing. */
+/** A smaller share of other activity explains nothing. */
 const shownStealShare = 0.01;
 const shownOtherCpuShare = 0.1;
 
@@ -100,7 +100,7 @@ function loadNotes({ load }: ResultDocument["run"]): Note[] {
   return clauses.length === 0 ? [] : [note(`during the run ${listed(clauses)}`, "warning")];
 }
 
-/** In the order in which they are counted; "null" is the outcome of a cell that was not reached. */
+/** In the order of counting; "null" means that a cell was not reached. */
 const outcomeName: Readonly<Record<`${CellResult["outcome"]}`, string>> = {
   converged: "converged",
   budget: `not converged (${sign.notConverged})`,

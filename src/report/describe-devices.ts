@@ -25,7 +25,7 @@ export interface DeviceEntry extends DeviceFacts {
   numaNode: number | null;
   /** The bridges above it, as in `DeviceRecord`. */
   upstreamPath: string[] | null;
-  /** The limit of the current link, which may be lower at rest than under load. */
+  /** Limit of the current link, which may be lower at rest than under load. */
   linkLimitGBps: number | null;
 }
 
@@ -37,7 +37,7 @@ export interface Feature {
 }
 
 /**
- * The devices, their driver and this machine. Opens the driver but no device, so it costs the GPU nothing. Throws
+ * The devices, their driver and this machine. Opens the driver but no device, so the GPU is not disturbed. Throws
  * PinbenchError.
  */
 export async function describeDevices(choice: BackendChoice): Promise<DevicesReport> {

@@ -11,13 +11,13 @@ export interface ProgressItem {
 
 export interface ProgressState {
   elapsedNs: number;
-  /** The time it may take: its budget, its deadline or its wait; null if there is no such limit. */
+  /** Time limit: budget, deadline or wait; null without one. */
   limitNs: number | null;
-  /** The finished part: "41 of 90 cells converged" and "round 3", "process 3 of 8". */
+  /** The finished part: "41 of 90 cells converged" with "round 3", or "process 3 of 8". */
   done: ProgressItem;
-  /** The present activity: "opening device 0", "H2D pinned 16 MiB x4" and "54.9 GB/s"; null if `done` includes it. */
+  /** The activity: "opening device 0", or "H2D pinned 16 MiB x4" with "54.9 GB/s"; null if `done` has it. */
   now?: ProgressItem | null;
-  /** The best result so far: "55.1 GB/s" and "H2D pinned 64 MiB"; null before any. */
+  /** The best result so far: "55.1 GB/s" with "H2D pinned 64 MiB"; null before any. */
   best?: ProgressItem | null;
 }
 
@@ -25,8 +25,8 @@ const separator = "; ";
 const ellipsis = "…";
 
 /**
- * One line without colours and line breaks, at most `columns` wide, because the terminal must not wrap it. If there is
- * not enough room, additions are dropped first, then the best, then the finished part, and the time last.
+ * One line of at most `columns` without colours, because the terminal must not wrap it. If it is too long, additions
+ * are dropped first, then the best result, then the finished part, and last the time.
  */
 export function progressLine(
   { elapsedNs, limitNs, done, now = null, best = null }: ProgressState,
@@ -67,14 +67,14 @@ function timeText(elapsedNs: number, limitNs: number | null): string {
 type MeasuredCell = Pick<CellResult, "id" | "memory" | "mode" | "stats">;
 
 /**
- * The highest rate of any cell between host and device or between devices, with the cell's name; if all measure
- * latency, the shortest one. Null without figures.
+ * The highest rate of any copy between host and device or between devices, with the cell's name. If all cells measure
+ * latency, the shortest time. Null without figures.
  */
 export function bestOf(cells: Iterable<MeasuredCell>, nameOf: NameOfCell): ProgressItem | null {
   let fastest = { id: "", value: 0 };
   let quickest = { id: "", value: Number.POSITIVE_INFINITY };
   for (const { id, memory, mode, stats } of cells) {
-    // Copies of the host are a control.
+    // Host copies are only a control.
     if (memory === "host") continue;
     for (const { direction, bandwidthGBps, latencyUs } of stats) {
       // Copies within a device use no link.

@@ -87,7 +87,7 @@ function describeDevice({ name, totalMemoryBytes, pciBusId, numaNode }: DeviceRe
 }
 
 function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocument["backend"]): string {
-  // An emulated device has a link only if its NVML reports one.
+  // An emulated device has a link only if the emulated NVML reports one.
   if (backend === "emulated" && link === null) return "none, so no share of a link is shown";
   if (link === null || link.generation === null || link.width === null) {
     return "not known, so no share of it is shown";
@@ -98,7 +98,7 @@ function describeLink({ link, linkLimitGBps }: DeviceRecord, backend: ResultDocu
     : `${now}, limit ${roundDown(linkLimitGBps, 1)} GB/s each way (packet overhead not subtracted)`;
 }
 
-/** Empty unless the link runs below the device's best: then a slot, a riser or a setting limits it. */
+/** The better link that the device supports; empty if it has it. Otherwise a slot, a riser or a setting limits it. */
 function betterLink({ generation, width, maxGeneration, maxWidth }: LinkRecord): string {
   const below = (now: number | null, most: number | null) => now !== null && most !== null && now < most;
   if (!below(generation, maxGeneration) && !below(width, maxWidth)) return "";
@@ -142,12 +142,12 @@ function describeColdPool(cells: readonly CellResult[]): string {
   const most = formatSizeRounded(Math.max(...sizesBytes));
   const span = least === most ? least : `${least} to ${most}`;
   const cache = `${formatSizeRounded(pool.lastLevelCacheBytes)}, from ${pool.lastLevelCacheSource}`;
-  // A device without a reported cache does not have one of 0 B.
+  // No reported cache does not mean a cache of 0 B.
   const than = pool.lastLevelCacheBytes > 0 ? `last-level cache ${cache}` : "the cache's size is not known";
   return `cold: buffers rotated through ${span} (${than})`;
 }
 
-/** How samples were timed, and the meaning of figures and of their intervals. */
+/** How samples were timed, and what figures and intervals mean. */
 function timingOf({ importedFrom, run: { runs } }: ResultDocument): string {
   if (importedFrom != null) return "events on the GPU; one published figure a cell";
   const clock = "wall clock, from release to last completion";

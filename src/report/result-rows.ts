@@ -4,11 +4,11 @@ import type { CellResult, CellStats, Distribution } from "../results/cell-schema
 import { labelsLine } from "../results/naming/wording.js";
 import type { ResultDocument } from "../results/schema.js";
 
-/** A figure of a cell, with its unit. Without an interval or a range these are missing. */
+/** A cell's figure with its unit. `distribution` has only a median if there is no interval and range. */
 interface CsvFigure {
   figure: string;
   unit: string;
-  /** The direction of the figure: for a bidir cell h2d, d2h or their sum; null for a figure of the whole cell. */
+  /** Direction of the figure: h2d, d2h or their sum for a bidir cell; null for a figure of the whole cell. */
   moved: CellStats["direction"] | null;
   distribution: Pick<Distribution, "median"> & Partial<Distribution>;
   samples: number | null;
@@ -21,7 +21,7 @@ interface CsvRow {
   found: CsvFigure | null;
 }
 
-/** docs/reference.md explains them. */
+/** docs/reference.md explains the columns. */
 const csvColumns: readonly CsvColumn<CsvRow>[] = [
   ["id", ({ cell }) => cell.id],
   ["figure", ({ found }) => found?.figure ?? null],
@@ -62,7 +62,7 @@ const csvColumns: readonly CsvColumn<CsvRow>[] = [
   ["labels", ({ document }) => labelsLine(document)],
 ];
 
-/** The names of the columns, then a row for each figure, and one for a cell without figures. */
+/** The column names, then a row per figure, and one for a cell without figures. */
 export function resultRows(document: ResultDocument): CsvValue[][] {
   const rows = document.cells.flatMap((cell) => {
     const figures = [...cell.stats.flatMap(figuresOf), ...ownFigures(cell)];

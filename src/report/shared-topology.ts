@@ -13,10 +13,10 @@ interface SharedUpstream {
 
 export type DeviceTopology = Pick<DeviceRecord, "numaNode" | "upstreamPath">;
 
-/** The host bridge comes first, then its root port; everything below belongs to switches. */
+/** By depth: the host bridge, then its root port; everything below is a switch. */
 const whatByDepth = ["PCIe host bridge", "PCIe root port"] as const;
 
-/** Null if they are on several NUMA nodes and share no bridge, "unknown" if sysfs hides some of them. */
+/** Null if the devices are on several NUMA nodes and share no bridge; "unknown" if sysfs hides some. */
 export function sharedUpstream(devices: readonly DeviceTopology[]): SharedUpstream | "unknown" | null {
   const paths = devices.flatMap(({ upstreamPath }) => (upstreamPath === null ? [] : [upstreamPath]));
   const nodes = devices.flatMap(({ numaNode }) => numaNode ?? []);
@@ -36,8 +36,8 @@ interface PlacedDevice extends DeviceTopology {
 }
 
 /**
- * What several devices share, the fewest devices first: "devices 0 and 1: PCIe switch 0000:01:00.0; devices 0, 1, 2 and
- * 3: NUMA node 0". A virtual machine (`virtualization`) shows a tree of its own, which may differ from the real one.
+ * What several devices share, fewest devices first: "devices 0 and 1: PCIe switch 0000:01:00.0; devices 0, 1, 2 and 3:
+ * NUMA node 0". In a virtual machine (`virtualization`) the tree may differ from the real one.
  */
 export function describeSharedUpstreams(
   devices: readonly PlacedDevice[],

@@ -1,10 +1,10 @@
-/** A word of the tables with its meaning, in one sentence for a newcomer. */
+/** A word used in tables, with its meaning in one sentence for a newcomer. */
 export interface Term {
   names: readonly string[];
   meaning: string;
 }
 
-/** Every term of the tables, once: by group, its names with | between them, and its meaning. */
+/** All terms by group: the names, separated by |, and the meaning. Each term occurs once. */
 const meanings: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "What is copied": {
     H2D: "host to device: from the machine's memory to the GPU's",

@@ -5,8 +5,8 @@ import { PinbenchError } from "../errors.js";
 import { type Term, termGroups } from "./term-groups.js";
 
 /**
- * A key that is equal for words of one term: it ignores case, a number at the end ("device 0"), ASCII spellings of
- * signs, the number of workers ("x16"), and the kind of memory in a share of the link.
+ * A key shared by all forms of a term. It ignores case, a number at the end ("device 0"), ASCII spellings of signs, the
+ * number of workers ("x16"), and the memory in a share of the link.
  */
 function keyOf(word: string): string {
   return asciiText(word)
@@ -35,7 +35,7 @@ function termsLike(word: string): Term[] {
 
 const allTerms = termGroups.flatMap(({ terms }) => terms);
 
-/** The text of all terms, or of those of the words. Throws a usage error for an unknown word. */
+/** The text of all terms, or of these words. Throws a usage error for an unknown word. */
 export function termsText(words: readonly string[], screen: Screen): string {
   const unknown = words.find((word) => termsLike(word).length === 0);
   if (unknown !== undefined) {

@@ -2,7 +2,7 @@ import { cellId } from "./cell-id.js";
 import type { Cell } from "./cell-schema.js";
 import type { ResultDocument } from "./schema.js";
 
-/** Whether a result has several devices, listed or only named by cells: imports may list none. */
+/** Whether a result has several devices, listed or only named by cells, because imports may list none. */
 export function hasSeveralDevices({ devices, cells }: Pick<ResultDocument, "devices" | "cells">): boolean {
   return new Set([...devices.map(({ ordinal }) => ordinal), ...cells.map(({ device }) => device)]).size > 1;
 }
@@ -11,7 +11,7 @@ export function devicesNamed({ device, peer, together = [] }: Cell): number[] {
   return [...new Set([device, ...(peer === undefined ? [] : [peer]), ...together])];
 }
 
-/** The cell, and its id, with other numbers for its devices; null if one of them has none (undefined). */
+/** The cell with other device numbers, also in its id; null if a device has no number (undefined). */
 export function withDevices<C extends Cell>(
   cell: C,
   numberOf: (device: number) => number | undefined,

@@ -14,7 +14,7 @@ import {
 } from "../settings/choices.js";
 import type { Cell, VariantFields } from "./cell-schema.js";
 
-// Without leading zeros, so that a cell has one id. With more digits, neighbouring numbers are equal.
+// No leading zeros, so that a cell has only one id. More digits would be inexact as numbers.
 const digits = "(?:0|[1-9]\\d{0,15})";
 const fewDigits = "(?:0|[1-9]\\d{0,2})";
 const oneOf = (values: readonly string[]) => `(${values.join("|")})`;
@@ -24,7 +24,7 @@ interface Part {
   before: string;
   form: string;
   read(text: string): unknown;
-  /** Rank of a value among those of cells that are alike otherwise, in the order of plans. */
+  /** Rank of a value, for sorting otherwise equal cells in the order of plans. */
   rank(value: unknown): number;
 }
 
@@ -37,8 +37,8 @@ const wordPart = (before: string, words: readonly string[]): Part => ({
 });
 
 /**
- * The parameters that a plain cell lacks, in the order of ids; those of a group stand together. The schema has their types
- * (`variantSchema`).
+ * Parameters that a plain cell lacks, in the order of ids. Parameters in one group occur together. `variantSchema` has
+ * their types.
  */
 const variantParts: readonly Partial<Record<keyof VariantFields, Part>>[] = [
   { workerKind: wordPart("/", ["process"]) },
@@ -89,8 +89,8 @@ export function variantRanks(cell: VariantFields): number[] {
 }
 
 /**
- * The cell's id, such as `d0/h2d/pinned/16777216/w4/throughput/cold`, by which results are compared. Variants add
- * to it: `…/process`, `…/together-0-1`, `…/to-1/read`, `…/beside-compute`, `…/chunks-4`, `…/blocks-4096-loop`,
+ * The cell's id, by which results are compared: `d0/h2d/pinned/16777216/w4/throughput/cold`. Variants append to it:
+ * `…/process`, `…/together-0-1`, `…/to-1/read`, `…/beside-compute`, `…/chunks-4`, `…/blocks-4096-loop`,
  * `…/cpus-0-memory-1`.
  */
 export function cellId(cell: Cell): string {
@@ -122,8 +122,7 @@ const variantForm = variantParts.map((group) => {
 const idForm = new RegExp(`^${plainForm}${variantForm.join("")}$`);
 
 /**
- * The cell of an id from cellId(). Throws a usage error for any other text; the plan checks whether the numbers make
- * sense.
+ * Parses an id from cellId(). Throws a usage error for any other text; the plan checks whether the numbers make sense.
  */
 export function parseCellId(text: string): Cell {
   const match = idForm.exec(text);

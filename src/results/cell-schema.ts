@@ -15,7 +15,7 @@ import { count, errorSchema, finite, linkSchema, nanoseconds, ratio } from "../s
 const directionMoved = z.enum(directionsMoved);
 
 /**
- * A column of samples: accepts what z.array(z.number()) does, without copying the array, because a folder of runs has
+ * A column of samples. Accepts what z.array(z.number()) does, but does not copy the array, because a folder of runs has
  * millions of samples.
  */
 function column(
@@ -56,9 +56,9 @@ const statsSchema = z.object({
   samples: count,
   /** With the 10th and 90th percentile of the samples' rates. */
   bandwidthGBps: distributionSchema.extend({ p10: finite, p90: finite }),
-  /** All bytes over the sum of the samples' durations: a program's rate, including slow copies; null without samples. */
+  /** All bytes over the sum of the samples' durations: a program's rate, slow copies included; null without samples. */
   overTimeGBps: ratio.nullable(),
-  /** Half the interval's width over the median of the bandwidth; null without an interval. */
+  /** Half of the bandwidth's interval over its median; null without an interval. */
   relativeHalfWidth: ratio.nullable(),
   /** For latency cells only, in microseconds a copy. */
   latencyUs: distributionSchema.extend({ p90: finite, p99: finite }).nullable(),
@@ -70,7 +70,7 @@ const samplesSchema = z.object({
   direction: directionMoved,
   /** For several processes: the index of this one. Each calibrates its samples by itself. */
   process: count.optional(),
-  /** Bytes of one sample, each counted once; for d2d the rate counts each twice, because it is read and written. */
+  /** Bytes of one sample, each counted once. In d2d the rate counts each twice, because it is read and written. */
   bytesPerSample: count,
   /** From the start of the device's session. */
   startNs: column("a number from 0 up", { type: "number", minimum: 0 }, (value) => value >= 0),
@@ -93,23 +93,23 @@ const mismatchSchema = z.object({
 
 const outcomeSchema = z.enum(["converged", "budget", "skipped", "failed", "mismatch"]);
 
-/** The parameters that a plain cell lacks, in the order of results; `variantParts` of cell-id.ts has what ids say of each. */
+/** Parameters that a plain cell lacks, in the order of results. `variantParts` in cell-id.ts has their form in ids. */
 export const variantSchema = z.object({
-  /** Absent: thread. */
+  /** Absent for threads. */
   workerKind: z.enum(workerKinds).optional(),
-  /** The devices that copy at the same time, including this one, ascending; absent for this one alone. */
+  /** The devices that copy at the same time, including this one, ascending; absent if it copies alone. */
   together: z.array(count).optional(),
   /** The destination of a copy between two devices, and the path; only with direction p2p. */
   peer: count.optional(),
   path: z.enum(peerPaths).optional(),
-  /** The load on the machine meanwhile; absent for none. */
+  /** The load during the copies; absent without one. */
   beside: z.enum(besides).exclude(["none"]).optional(),
-  /** Number of chunks of each copy; a kernel for each follows it in another stream. Absent for a plain copy. */
+  /** Number of chunks per copy; a kernel on another stream follows each chunk. Absent for plain copies. */
   chunks: count.optional(),
-  /** Bytes of the blocks of each copy, at shuffled places on both sides, and the way. Absent for one piece. */
+  /** Bytes of a block, shuffled on both sides, and the method. Absent for copies in one piece. */
   blockBytes: count.optional(),
   blockWay: z.enum(blockWays).optional(),
-  /** The NUMA nodes of the threads and of the host memory; absent for the device's own, or what --numa says. */
+  /** NUMA nodes of the threads and of host memory; absent for the device's own, or the node of --numa. */
   cpuNode: count.optional(),
   memoryNode: count.optional(),
 });
@@ -121,7 +121,7 @@ const cellSchema = z.object({
   memory: z.enum(memories),
   /** Bytes of one copy; each worker copies buffers of this size. */
   sizeBytes: count,
-  /** Threads or processes, each with a stream and buffers of its own; for bidir the number in each direction. */
+  /** Threads or processes, each with its own stream and buffers; for bidir the number per direction. */
   workers: count,
   mode: z.enum(modes),
   cache: z.enum(caches),
@@ -139,7 +139,7 @@ export const cellResultSchema = z.object({
       kind: z.enum(["base", "huge", "device"]),
       arenaBytes: count,
       hugePageBytes: count.nullable(),
-      /** Pages on each NUMA node, of a sample, if the memory of one is requested, or of a file; empty if the system hides it. */
+      /** Pages of a sample on each NUMA node, for a requested node or a file; empty if the system hides it. */
       ofNodes: z.array(z.object({ node: count, pages: count })).optional(),
     })
     .nullable(),
@@ -160,20 +160,20 @@ export const cellResultSchema = z.object({
     .object({
       checkedBytes: count,
       mismatches: z.array(mismatchSchema),
-      /** Number of timed copies in compared visits, over all workers and directions; absent if they were not counted. */
+      /** Number of timed copies in compared visits, over all workers and directions; absent if not counted. */
       copies: count.optional(),
       /**
-       * Number of those that were proven right: they were compared completely, and no later copy overwrote them before.
-       * Faults in the others may stay unnoticed. Absent with `copies`.
+       * Number of these copies that were proven right: they were compared completely before a later copy overwrote
+       * them. Faults in the others may stay unnoticed. Absent with `copies`.
        */
       provenCopies: count.optional(),
     })
     .nullable(),
-  /** The load's rates, alone and during the copies; absent without one, and before a visit that has them. */
+  /** The load's rates, alone and during the copies; absent without a load, or before they were measured. */
   load: z
     .object({
       unit: z.enum(["GFLOP/s", "GB/s"]),
-      /** Right before and after the copies of a visit, while the load runs on: one figure per visit. */
+      /** Right before and after a visit's copies, while the load runs on: one figure per visit. */
       alone: distributionSchema,
       during: distributionSchema,
       /** Ratio of during to alone, visit by visit. */
@@ -182,9 +182,9 @@ export const cellResultSchema = z.object({
     .optional(),
   /** For a pipeline: total time of one copy's kernels. */
   computeNs: nanoseconds.optional(),
-  /** For scattered blocks: a worker's CPU time per block, until the last call that starts its copy returns. */
+  /** For scattered blocks: a worker's CPU time per block, until its last call to start a copy returns. */
   hostNsPerBlock: distributionSchema.optional(),
-  /** Null for an unfinished cell: the run goes on, or it was aborted or failed. */
+  /** Null for an unfinished cell: the run continues, was aborted or failed. */
   outcome: outcomeSchema.nullable(),
   /** Why it was skipped; null otherwise. */
   skipReason: z.string().nullable(),

@@ -38,7 +38,7 @@ export function headOf<Kind extends string>(kind: Kind, { createdAt, wallNs, bac
   } as const;
 }
 
-/** The one device that a document is about. */
+/** The only device of a document. */
 export const deviceSchema = z.object({
   ordinal: count,
   name: z.string(),

@@ -8,18 +8,17 @@ export interface IntervalEstimate {
 }
 
 /**
- * A figure with its interval; null without one, and if it may be 0, which has no ratios. The interval of one process is
- * that of this run; from three processes on it is the interval between runs.
+ * A figure with its interval; null without an interval, or if it reaches 0, which has no ratios. The interval is within
+ * the run for one process, and between runs from three processes on.
  */
 export function figureInterval({ median, low, high }: Distribution): IntervalEstimate | null {
   return low === null || high === null || low <= 0 ? null : { median, low, high };
 }
 
 /**
- * The ratio of two figures with its 95 % interval, from the figures' own intervals (G. Y. Zou and A. Donner,
- * "Construction of confidence limits about effect measures: a general approach", Statistics in Medicine 27, 2008, on
- * logarithms). The two are assumed to be independent, so common noise makes the interval too wide, but never too
- * narrow.
+ * The ratio of two figures with its 95 % interval, from their own intervals (G. Y. Zou and A. Donner, "Construction of
+ * confidence limits about effect measures: a general approach", Statistics in Medicine 27, 2008, on logarithms).
+ * Assumes that the figures are independent: common noise makes the interval too wide, never too narrow.
  */
 export function ratioInterval(one: IntervalEstimate, other: IntervalEstimate): IntervalEstimate {
   const ratio = one.median / other.median;
@@ -31,15 +30,15 @@ export function ratioInterval(one: IntervalEstimate, other: IntervalEstimate): I
 export type IntervalOrder = "above" | "below" | "equal" | "open";
 
 /**
- * Smallest ratio of two figures that counts as a difference: processes on one machine differ by about 3 % in copies of
- * pageable memory (standard deviation; results/nvidia-h200/noise.json), which one run does not show.
+ * Smallest ratio that counts as a difference. Processes on one machine differ by about 3 % in pageable copies (standard
+ * deviation; results/nvidia-h200/noise.json), which a single run does not show.
  */
 export const leastDifference = 1.05;
 
-/** Figures are equal if the interval of their ratio lies within this factor of 1. */
+/** Figures count as equal if the interval of their ratio is within this factor of 1. */
 const widestEqual = 1.1;
 
-/** "above" or "below" if the intervals exclude equality and the ratio of the medians is 5 % or more from it. */
+/** "above" or "below" if the interval excludes equality and the medians differ by 5 % or more. */
 export function orderOf(one: IntervalEstimate, other: IntervalEstimate): IntervalOrder {
   const { median, low, high } = ratioInterval(one, other);
   if (low > 1 && median >= leastDifference) return "above";

@@ -9,8 +9,8 @@ export type FingerprintParts = Pick<
 };
 
 /**
- * The facts that two comparable results share, one string each; null if unknown. They identify no single machine (no
- * host name, no UUID): two equal nodes have equal fingerprints.
+ * Facts that comparable results share, one string each; null if unknown. They identify no machine (no host name, no
+ * UUID), so equal nodes have equal fingerprints.
  */
 export function fingerprint(parts: FingerprintParts): Record<string, string | null> {
   const { devices, host } = parts;
@@ -57,7 +57,7 @@ function describeCpus({ cpusAllowed, cpuQuota }: HostRecord): string {
   return cpuQuota === null ? String(cpusAllowed.length) : `${cpusAllowed.length}, quota ${cpuQuota}`;
 }
 
-/** The facts of several devices, equal ones once, in order; null if one is unknown. */
+/** The distinct facts of several devices in order; null if one is unknown. */
 function distinct(facts: readonly (string | null)[]): string | null {
   if (facts.length === 0 || facts.includes(null)) return null;
   return [...new Set(facts)].join(", ");

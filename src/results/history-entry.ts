@@ -3,26 +3,26 @@ import { backendNames, directionsMoved, verifyings } from "../settings/choices.j
 import { leastFigure, mostFigure } from "../settings/schema-parts.js";
 
 /**
- * A check in a history, `schemaVersion: 1`: one line of JSON in history.jsonl. It has no samples, thresholds and
- * verdicts on cells, only what a later reader needs for the trend of its figures.
- * schema/history-entry-v1.json is generated from here (`npm run schema`).
+ * A check in a history, `schemaVersion: 1`: one line of JSON in history.jsonl. It has what the trend of its figures
+ * needs, without samples, thresholds and verdicts on cells. schema/history-entry-v1.json is generated from here (`npm
+ * run schema`).
  */
 
 const machineNamesSchema = z.object({
-  /** One; empty in a container, which has a new one each time. */
+  /** One name; empty in a container, whose name changes each time. */
   hostName: z.array(z.string()),
-  /** UUIDs of its devices, in order; empty for the emulated one, which has the same everywhere. */
+  /** UUIDs of its devices in order; empty for the emulated device, whose UUID is the same everywhere. */
   gpuUuids: z.array(z.string()),
   pciAddresses: z.array(z.string()),
 });
 
 const seriesSchema = z.object({
   id: z.string(),
-  /** The figure of the cell; a bidir cell has one for each direction, and for throughput their "sum". */
+  /** Direction of the figure. A bidir cell has one per direction, and for throughput their "sum". */
   moved: z.enum([...directionsMoved, "sum"]),
-  /** "GB/s" for throughput, "us" a copy for latency. */
+  /** "GB/s" for throughput, "us" per copy for latency. */
   unit: z.enum(["GB/s", "us"]),
-  /** Median of the medians of the check's runs, without those that measured suspects again. */
+  /** Median of the check's run medians, without the runs that measured suspects again. */
   figure: z.number().min(leastFigure).max(mostFigure),
   runs: z.number().int().positive(),
 });
@@ -30,7 +30,7 @@ const seriesSchema = z.object({
 export const historyEntrySchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("check"),
-  /** The first run's id, which a copied line has too. */
+  /** The first run's id, which identifies a copied line too. */
   id: z.string(),
   startedAt: z.iso.datetime(),
   version: z.string(),

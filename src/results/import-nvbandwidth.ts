@@ -10,7 +10,7 @@ interface ImportOptions {
   /** The file's name in messages, usually a path. */
   path: string;
   fileName: string;
-  /** Time of the measurement: the date of the file, because nvbandwidth records none. */
+  /** Date of the file, because nvbandwidth records no time. */
   measuredAt: Date;
   /** nvbandwidth's -b in bytes; null for its default. */
   bufferSizeBytes: number | null;
@@ -24,8 +24,8 @@ export interface Imported
 }
 
 /**
- * A result document of nvbandwidth's measurements. Unrecorded values are null; a cell has one sample, derived from the
- * published figure. Throws a PinbenchError (usage) for an unusable file.
+ * A result document of nvbandwidth's measurements. Values that it does not record are null; a cell has one sample,
+ * derived from the published figure. Throws a PinbenchError (usage) for an unusable file.
  */
 export function importNvbandwidth(text: string, options: ImportOptions): Imported {
   const file = readNvbandwidth(text, options.path, options.bufferSizeBytes);
@@ -50,7 +50,7 @@ export function importNvbandwidth(text: string, options: ImportOptions): Importe
     notice: null,
     fingerprint: {
       ...fingerprint({ ...shared, pinbenchVersion: null }),
-      // Without a list of GPUs, the matrix still has a column for each.
+      // Without a list of GPUs, the matrix still has one column each.
       gpuCount: String(devices.length || file.gpuCount),
     },
     plan: null,
@@ -106,7 +106,7 @@ function cellOf(
     ],
     link: null,
     verification: null,
-    // Like a cell with too few samples for an interval.
+    // As for a cell with too few samples for an interval.
     outcome: "budget",
     skipReason: null,
     error: null,

@@ -1,10 +1,10 @@
 import { capital } from "../draw/words.js";
 import type { LoaderSetting, Tuning } from "./tuning.js";
 
-/** DataLoader's default prefetch_factor with workers. */
+/** DataLoader's default prefetch_factor if it has workers. */
 export const defaultPrefetchFactor = 2;
 
-/** A setting in words: "8 workers, not pinned", "1 worker, pinned, prefetch 4"; on request with ", persistent". */
+/** A setting in words: "8 workers, not pinned", "1 worker, pinned, prefetch 4"; if requested also ", persistent". */
 export function describeSetting(
   { numWorkers, pinMemory, prefetchFactor, persistentWorkers }: LoaderSetting,
   tellsPersistence = false,
@@ -16,7 +16,7 @@ export function describeSetting(
   return `${workers}, ${pinMemory ? "pinned" : "not pinned"}${prefetch}${persistence}`;
 }
 
-/** A text that is equal exactly for equal settings. */
+/** A text that is equal for equal settings only. */
 export function settingKey(setting: LoaderSetting): string {
   const { numWorkers, pinMemory, prefetchFactor, persistentWorkers, nonBlocking } = setting;
   return [numWorkers, pinMemory, prefetchFactor, persistentWorkers, nonBlocking].join();
@@ -30,14 +30,14 @@ export const torchDefault: LoaderSetting = {
   nonBlocking: false,
 };
 
-/** Most batches that the loader has ready or is making at any time; 1 with 0 workers. */
+/** Most batches that are ready or in progress at any time; 1 with 0 workers. */
 export function batchesInFlight({ numWorkers, prefetchFactor }: LoaderSetting): number {
   return numWorkers === 0 ? 1 : numWorkers * (prefetchFactor ?? defaultPrefetchFactor);
 }
 
 /**
- * The setting for trying this number of workers: they persist between epochs, and copies of pinned batches are not
- * waited for, because neither costs anything.
+ * The setting for trying this number of workers. Workers persist between epochs, and the loop does not wait for copies
+ * of pinned batches, because neither has a cost.
  */
 export function usualSetting(
   numWorkers: number,
@@ -53,7 +53,7 @@ export function usualSetting(
   };
 }
 
-/** DataLoader's arguments; without pin_memory if pinning could not be tried. */
+/** DataLoader's arguments; without pin_memory if pinning was not tried. */
 export function loaderKeywords(
   { pinningOff }: Tuning["probe"],
   setting: LoaderSetting,
@@ -67,7 +67,7 @@ export function loaderKeywords(
   };
 }
 
-/** How to copy a batch; empty if nothing was pinned, and for a running job, whose own copies are not visible. */
+/** Arguments for copying a batch; empty if nothing was pinned, or for a running job, whose copies are not visible. */
 export function copyKeywords(
   { kind, pinningOff }: Tuning["probe"],
   { nonBlocking }: LoaderSetting,
@@ -82,7 +82,7 @@ export function pythonArguments(values: Readonly<Record<string, number | boolean
   });
 }
 
-/** The setting in the form that the job's framework takes, or a DataLoader's arguments. */
+/** The setting as arguments for the job's framework or for DataLoader. */
 export function toPaste(probe: Tuning["probe"], setting: LoaderSetting): string {
   const { numWorkers, pinMemory } = setting;
   const keywords = loaderKeywords(probe, setting);

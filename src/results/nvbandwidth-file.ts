@@ -8,19 +8,19 @@ import { cudaVersionName } from "./device-facts.js";
 import type { DeviceRecord } from "./schema.js";
 
 /**
- * The output of `nvbandwidth -j` in versions 0.5 to 0.9 (NVIDIA/nvbandwidth, json_output.cpp): one object below
- * "nvbandwidth". Cells of a matrix are strings, GB/s as printed by a C++ stream, "N/A" if nothing ran. None of them
+ * Output of `nvbandwidth -j`, versions 0.5 to 0.9 (NVIDIA/nvbandwidth, json_output.cpp): one object below
+ * "nvbandwidth". Cells of a matrix are strings: GB/s as a C++ stream prints them, or "N/A" if nothing ran. No version
  * records buffer size, number of samples and copies, median or mean, date and command line. "CUDA Runtime Version" is
- * the value of cuDriverGetVersion (13000), like pinbench's CUDA version. The first versions list no GPUs; since 0.8 the
- * list has a host's name.
+ * cuDriverGetVersion (13000), like pinbench's CUDA version. The first versions list no GPUs; since 0.8 the list has a
+ * host name.
  */
 
 const testcaseSchema = z.object({
   name: z.string(),
-  /** "Passed", "Waived", "Running" (never finished), "Error", or "ERROR" for an unknown name. */
+  /** "Passed", "Waived", "Running" (did not finish), "Error", or "ERROR" for an unknown name. */
   status: z.string(),
   error: z.string().optional(),
-  /** Checked on use, and only for tests with a cell. */
+  /** Checked only when used, for tests that have a cell. */
   bandwidth_matrix: z.unknown().optional(),
 });
 
@@ -30,7 +30,7 @@ const nvbandwidthSchema = z.object({
   "Driver Version": z.string().optional(),
   "GPU Device list": z.array(z.string()).nullish(),
   error: z.string().optional(),
-  /** The last warning; a list if several nodes ran. */
+  /** The last warning; a list for several nodes. */
   warning: z.union([z.string(), z.array(z.string())]).optional(),
   testcases: z.array(testcaseSchema).optional(),
 });
@@ -46,22 +46,22 @@ export interface NvbandwidthFile {
   driverVersion: string | null;
   /** Such as "13.0"; null if not recorded. */
   cudaVersion: string | null;
-  /** Empty if the file lists no GPUs, or an entry differs from the form "0: NVIDIA H200 (00000000:00:06)". */
+  /** Empty if the file lists no GPUs, or not in the form "0: NVIDIA H200 (00000000:00:06)". */
   devices: DeviceRecord[];
-  /** The host of all listed GPUs, which versions since 0.8 name; null if unknown, or of several hosts. */
+  /** The host of all listed GPUs, recorded since 0.8; null if unknown or if there are several. */
   hostname: string | null;
-  /** Columns of the widest matrix. */
+  /** Number of columns in the widest matrix. */
   gpuCount: number;
   figures: NvbandwidthFigure[];
   leftOut: LeftOut[];
   bufferSizeBytes: number;
-  /** Whether the size is the default of nvbandwidth's version, because neither the file nor the user states it. */
+  /** Whether the size is nvbandwidth's default, because neither the file nor the user gives it. */
   isBufferSizeAssumed: boolean;
 }
 
 /**
- * Reads nvbandwidth's JSON. `name` is its name in messages, `requestedBytes` its -b, null for the default. Throws a
- * PinbenchError (usage) for other or unusable texts.
+ * Parses nvbandwidth's JSON. Messages call it `name`; `requestedBytes` is its -b, null for the default. Throws a
+ * PinbenchError (usage) for an unusable text.
  */
 export function readNvbandwidth(text: string, name: string, requestedBytes: number | null): NvbandwidthFile {
   const result = parseNvbandwidth(text, name);
@@ -81,7 +81,7 @@ export function readNvbandwidth(text: string, name: string, requestedBytes: numb
   };
 }
 
-/** nvbandwidth's own message on a copy with wrong data (memcpy.cpp and kernels.cu), in or before its JSON. */
+/** nvbandwidth's message on wrong data (memcpy.cpp and kernels.cu), in or before its JSON. */
 const wrongDataMessage = /invalid value when checking the pattern/i;
 
 function checkBeginning(text: string, name: string): void {
@@ -134,7 +134,7 @@ export interface NvbandwidthFigure {
   memory: "pinned" | "device";
   /** The column of the matrix: CUDA's ordinal. */
   device: number;
-  /** The rate that nvbandwidth printed, in GB/s; within a device it counts a byte that is read and written once. */
+  /** The printed rate in GB/s. Within a device, a byte that is read and written counts once. */
   publishedGBps: number;
 }
 
@@ -144,9 +144,9 @@ interface LeftOut {
 }
 
 /**
- * Tests with a corresponding cell: they hold a stream back with a kernel, enqueue warm-up copies, an event, repeated
- * cuMemcpyAsync between the same two buffers, and an event, and release the stream (memcpy.cpp, doMemcpyCore). Host
- * memory is cuMemHostAlloc's. That is a warm cell with one worker.
+ * Tests with an equivalent cell. They block a stream with a kernel and enqueue warm-up copies, an event, repeated
+ * cuMemcpyAsync between two buffers, and an event; then they release the stream (memcpy.cpp, doMemcpyCore). Host memory
+ * is from cuMemHostAlloc. That is a warm cell with one worker.
  */
 const counterparts: ReadonlyMap<string, Pick<NvbandwidthFigure, "direction" | "memory">> = new Map([
   ["host_to_device_memcpy_ce", { direction: "h2d", memory: "pinned" }],
@@ -160,7 +160,7 @@ function readFigures(
 ): Pick<NvbandwidthFile, "figures" | "leftOut" | "gpuCount"> {
   const figures: NvbandwidthFigure[] = [];
   const leftOut: LeftOut[] = [];
-  // A failed test appears twice: as started, and with its error.
+  // A failed test occurs twice: as started, and with its error.
   const failed = testcases.filter(
     ({ name: test, status }) => counterparts.has(test) && status !== "Passed" && status !== "Waived",
   );
@@ -206,7 +206,7 @@ function failure({ name: test, status, error }: NvbandwidthTestcase, name: strin
   );
 }
 
-/** One row for the host, with a column for each GPU. Null for "N/A". */
+/** One row for the host, a column per GPU. Null for "N/A". */
 function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, name: string) {
   const rows: unknown[] = Array.isArray(matrix) ? matrix : [];
   const [row] = rows;
@@ -224,8 +224,8 @@ function readRow({ name: test, bandwidth_matrix: matrix }: NvbandwidthTestcase, 
 }
 
 /**
- * The size of the buffers, which no version records: `requestedBytes`, or else the default, which is 64 MiB up to 0.6 and
- * 512 MiB from 0.7 on (common.h, and the release notes of 0.7). Throws a usage error if a warning contradicts the default.
+ * Size of the buffers, which no version records: `requestedBytes`, or else the default of 64 MiB up to 0.6 and 512 MiB
+ * from 0.7 on (common.h, release notes of 0.7). Throws a usage error if a warning contradicts the default.
  */
 function bufferSizeOf(
   { warning = [] }: NvbandwidthResult,
@@ -255,7 +255,7 @@ function deviceOf(entry: string): DeviceRecord | null {
     // Both tools use cuDeviceGetName.
     name: name!,
     uuid: null,
-    // Without the function, which nvbandwidth does not record; its domain has eight digits, CUDA's four.
+    // Without the function, which nvbandwidth does not record. Its domain has eight digits, CUDA's has four.
     pciBusId:
       domain === undefined ? null : `${domain.replace(/^0{1,4}(?=.{4})/, "")}:${bus}:${slot}`.toLowerCase(),
     totalMemoryBytes: null,
@@ -274,7 +274,7 @@ function unusable(name: string, what: string, hint = saveHint): PinbenchError {
   return new PinbenchError("usage", `${name} ${what.replace(/\.$/, "")}.`, { hint });
 }
 
-/** Another program's text as a part of a sentence: without line breaks, and not too long. */
+/** Another program's text, as a part of a sentence: on one line and not too long. */
 function oneLine(text: string): string {
   const line = text.replaceAll(/\s+/g, " ").trim();
   return line.length <= 200 ? line : `${line.slice(0, 200)}…`;

@@ -5,9 +5,9 @@ interface CellOverTime extends Pick<Cell, "direction"> {
 }
 
 /**
- * All bytes of a direction's samples over the sum of their durations, in GB/s: the rate of a program that makes all of
- * these copies, including slow ones. For "sum" that of both directions together. In latency mode samples are copies of
- * one worker, and so is the rate. `process` selects the samples of one process. Null without samples.
+ * All bytes of a direction's samples over the sum of their durations, in GB/s: the rate of a program that makes all
+ * these copies, slow ones included. "sum" adds both directions. In latency mode samples are one worker's copies, so the
+ * rate is one worker's. `process` selects one process' samples. Null without samples.
  */
 export function overTimeGBps(
   cell: CellOverTime,
@@ -29,16 +29,16 @@ export function overTimeGBps(
 }
 
 /**
- * How often a rate counts each byte: a device-to-device copy reads and writes it, and both count, as usual for memory
- * bandwidth.
+ * How often a rate counts each byte. A device-to-device copy reads and writes it, and both count, as is usual for
+ * memory bandwidth.
  */
 export function timesCounted(direction: Cell["direction"]): 1 | 2 {
   return direction === "d2d" ? 2 : 1;
 }
 
 /**
- * The share of time lost to slow copies: 1 - bytes over time / median rate. Negative if a few copies are fast. Null
- * without samples, or without a possible rate.
+ * The share of time lost to slow copies: 1 - average rate / median rate. Negative if a few copies are fast. Null
+ * without samples or a valid rate.
  */
 export function lostShare({
   overTimeGBps,
@@ -47,5 +47,5 @@ export function lostShare({
   return overTimeGBps === null || overTimeGBps <= 0 ? null : 1 - overTimeGBps / bandwidthGBps.median;
 }
 
-/** A larger loss is mentioned: no plain pinned cell in the recorded runs loses 2 %. */
+/** Smallest loss that is reported: no plain pinned cell in the recorded runs loses 2 %. */
 export const leastLostShare = 0.05;

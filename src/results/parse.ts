@@ -11,8 +11,8 @@ const knownVersion = 1;
 const rerunHint = "Give a file that `pinbench run --output FILE.json` wrote.";
 
 /**
- * Reads a result document. `name` is its name in messages, usually a path. Throws a PinbenchError (usage) that names
- * the first fault.
+ * Parses a result document. Messages call it `name`, usually a path. Throws a PinbenchError (usage) that names the
+ * first fault.
  */
 export function parseResult(text: string, name = "the result"): ResultDocument {
   return checkedResult(parseJson(text, name, rerunHint), name);
@@ -39,7 +39,7 @@ function shapedAs<Shape>(schema: z.ZodType<Shape>, value: unknown, name: string)
   throw unusable(`${name} is not a valid pinbench result${where}.`);
 }
 
-/** Other documents of pinbench, by their `kind`; a result has none. */
+/** Words for other documents of pinbench, by `kind`; a result has none. */
 const otherDocuments: Readonly<Record<string, string>> = {
   ...documentWords,
   "fleet-run": "the list of a folder of `pinbench fleet run`",
@@ -51,7 +51,7 @@ function checkKind(value: unknown, name: string): void {
   throw unusable(`${name} is ${otherDocuments[kind]}, not a result of a run.`);
 }
 
-/** Throws a usage error if a document has no version, or another one than this pinbench reads. */
+/** Throws a usage error if a document has no version, or one that this pinbench cannot read. */
 export function checkVersion(value: unknown, name: string): void {
   if (typeof value !== "object" || value === null || !("schemaVersion" in value)) {
     throw unusable(`${name} is JSON, but not a pinbench result: it has no schemaVersion.`);
@@ -66,7 +66,7 @@ export function checkVersion(value: unknown, name: string): void {
   }
 }
 
-/** A version in words, to follow "has". Lists and objects may be too deeply nested for a message. */
+/** A version in words, to follow "has". Lists and objects are not shown, because they may be deeply nested. */
 export function describeVersion(version: unknown): string {
   const isNested = typeof version === "object" && version !== null;
   return isNested ? "a schemaVersion that is not a number" : `schemaVersion ${JSON.stringify(version)}`;
@@ -80,7 +80,7 @@ function checkIds({ cells }: { cells: readonly { id: string }[] }, name: string)
   }
 }
 
-/** A cell's fault, in words before "the cell …", such as "no samples of"; null for none. */
+/** A cell's fault in words before "the cell …", such as "no samples of"; null for none. */
 function faultOf({ outcome, samples, stats, load }: CellResult): string | null {
   const ragged = samples.find(
     ({ startNs, durationNs, round }) =>
@@ -91,14 +91,14 @@ function faultOf({ outcome, samples, stats, load }: CellResult): string | null {
   if (isFinished && !samples.some(({ durationNs }) => durationNs.length > 0)) return "no samples of";
   if (isFinished && stats.length === 0) return "samples but no figures of";
   for (const { direction } of stats) {
-    // A sum belongs to samples of both directions, and has none of its own.
+    // A sum has no samples of its own, but those of both directions.
     const own = samples.find((one) => one.direction === direction)?.durationNs ?? [];
     if (direction !== "sum" && own.length === 0) return `${direction} figures without samples in`;
   }
   const ofFigures = faultOfFigures(stats);
   if (ofFigures !== null) return ofFigures;
   if (load == null) return null;
-  // On a busy machine, copies may leave nothing to a load.
+  // On a busy machine, copies may leave nothing for a load.
   const fault = faultOfFigure(load.alone) ?? faultFromZeroUp(load.during) ?? faultFromZeroUp(load.keptShare);
   return fault === null ? null : `figures of the load ${fault} in`;
 }
@@ -111,7 +111,7 @@ interface Figures {
   latencyUs: Figure | null;
 }
 
-/** A fault of a cell's figures, in words before "the cell …"; null for none. */
+/** A fault of a cell's figures in words before "the cell …"; null for none. */
 function faultOfFigures(stats: readonly Figures[]): string | null {
   for (const { direction, bandwidthGBps, latencyUs } of stats) {
     const figures = latencyUs === null ? [bandwidthGBps] : [bandwidthGBps, latencyUs];
@@ -121,16 +121,16 @@ function faultOfFigures(stats: readonly Figures[]): string | null {
   return null;
 }
 
-/** GB/s in each direction, twice the rate of NVLink-C2C or PCIe 7. */
+/** GB/s in each direction: twice the rate of NVLink-C2C or PCIe 7. */
 const mostOfLink = 2e3;
-/** GB/s for copies within and between devices, and for a CPU's, which are as fast as its caches. */
+/** GB/s of copies within and between devices, and of a CPU's, which may run from its caches. */
 const mostElsewhere = 1e5;
-/** Microseconds; a copy takes at least one driver call. */
+/** In µs; a copy needs at least one driver call. */
 const leastLatencyUs = 1e-3;
 
 /**
- * Why no machine has this figure, in words that follow it; null if it is possible. Edited files, other units or jumping
- * clocks give impossible figures, next to which no loss would show.
+ * Why no machine can have this figure, in words that follow it; null if it is possible. Impossible figures come from
+ * edits, wrong units or jumping clocks, and would hide any loss.
  */
 export function impossibleReason(
   { id, moved, unit }: Pick<HistoryFigure, "id" | "moved" | "unit">,
@@ -158,7 +158,7 @@ export function checkPossible(
         const value = unit === "us" ? Math.min(...parts) : Math.max(...parts);
         const reason = impossibleReason({ id, moved, unit }, value, backend);
         if (reason === null) continue;
-        // As it is: rounded it could look possible.
+        // Unrounded: rounding could make it look possible.
         const shown = `${value} ${unit === "us" ? "µs" : "GB/s"}`;
         throw new PinbenchError("usage", `${name} has ${shown} in the cell ${id}: ${reason}.`, {
           hint: "Measure again, and leave this run out: its file was edited, or its clock jumped.",
@@ -168,7 +168,7 @@ export function checkPossible(
   }
 }
 
-/** Tolerance for the rounding of an interval's ends. */
+/** Tolerance for rounded ends of an interval. */
 const slack = 1e-9;
 
 /** A fault of a figure, such as "that are not above 0"; null for none. */
@@ -202,8 +202,8 @@ function unusable(message: string): PinbenchError {
 }
 
 /**
- * Reads only the figures of result documents, for many thousands of them: reading the samples and checking everything
- * would take most of the time.
+ * Parses only the figures of result documents, for many thousands of them: samples and full checks take most of the
+ * time.
  */
 
 const { run, plan, host, devices, ...rest } = resultSchema.shape;
@@ -241,8 +241,8 @@ const figuresSchema = z.object({
 export type ResultFigures = z.infer<typeof figuresSchema>;
 
 /**
- * The columns of samples in a text. They contain only numbers, and no string of a document looks like one, because
- * quotes inside a string have a backslash.
+ * Columns of samples in a text. They have only numbers, and no string of a document matches, because quotes in strings
+ * have a backslash.
  */
 const columns = /"(startNs|durationNs|round)":\s*\[[^\]"]*\]/g;
 
@@ -251,8 +251,8 @@ export function withoutSamples(text: string): string {
 }
 
 /**
- * The figures in a result document of unknown kind, read from a text `withoutSamples()`. `name` is its name in
- * messages, usually a path. Throws a PinbenchError (usage) that names the first fault in what is read.
+ * The figures in a result document of unknown kind, parsed from a text `withoutSamples()`. Messages call it `name`,
+ * usually a path. Throws a PinbenchError (usage) that names the first fault found.
  */
 export function checkedFigures(value: unknown, name: string): ResultFigures {
   const document = shapedAs(figuresSchema, value, name);

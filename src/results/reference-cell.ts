@@ -2,7 +2,7 @@ import { MiB } from "../settings/units.js";
 import type { Cell } from "./cell-schema.js";
 import { variantOf } from "./variant.js";
 
-/** From this size on the time of a copy is proportional to its bytes; references are of copies no smaller. */
+/** From this size on, time is proportional to bytes; references have no smaller copies. */
 export const leastReferenceBytes = 32 * MiB;
 
 export function isReferenceCell(cell: Cell): boolean {

@@ -59,12 +59,12 @@ const hostSchema = z.object({
 
 const numaNodeSchema = z.object({
   node: count,
-  /** CPUs of it that the process may use. */
+  /** Its CPUs that the process may use. */
   cpus: z.array(count),
   hasMemory: z.boolean(),
-  /** Whether the process may have memory of it. */
+  /** Whether the process may use its memory. */
   isAllowed: z.boolean(),
-  /** To each node, as in sysfs; empty if unknown. */
+  /** Distance to each node, as in sysfs; empty if unknown. */
   distances: z.array(count),
 });
 
@@ -93,9 +93,9 @@ const deviceSchema = z.object({
 const payOffCopiesSchema = z.object({ h2d: count.nullable(), d2h: count.nullable() });
 
 /**
- * Number of copies of a size by one worker after which a buffer pays off against a pageable one, including obtaining
- * and freeing; 0 if it costs no more. Null unless all of it was measured, and copies from pinned memory are certainly
- * faster, in other processes too.
+ * Number of one-worker copies of a size after which a buffer pays off against a pageable one, including allocating and
+ * freeing; 0 if it costs no more. Null unless all of it was measured, and copies from pinned memory are clearly faster,
+ * in other processes too.
  */
 const payOffSchema = z.object({ pinned: payOffCopiesSchema, registered: payOffCopiesSchema });
 
@@ -109,7 +109,7 @@ const coldStartSchema = z.object({
   pinning: z.array(
     z.object({
       sizeBytes: count,
-      /** Number of measurements behind each median. */
+      /** Number of measurements per median. */
       repetitions: count,
       /** New pages of the system, each touched once by one thread. */
       pageable: pinningCostSchema.nullable(),
@@ -117,7 +117,7 @@ const coldStartSchema = z.object({
       registered: pinningCostSchema.nullable(),
       /** Absent while cells of the device are measured. */
       payOff: payOffSchema.optional(),
-      /** Why the cost of a way is null; absent if none was refused. */
+      /** Why a method's cost is null; absent if none was refused. */
       refusals: z.partialRecord(z.enum(["pageable", "pinned", "registered"]), z.string()).optional(),
     }),
   ),
@@ -125,17 +125,17 @@ const coldStartSchema = z.object({
 
 const workerProcessesSchema = z.object({
   device: count,
-  /** The number that started. */
+  /** Number of processes that started. */
   processes: count,
-  /** From the first start to the last one's context: all start at once. */
+  /** From the first start until the last context exists; all start at once. */
   startNs: nanoseconds,
-  /** Creating the context: median of the processes. */
+  /** Time for creating the context: median of the processes. */
   contextNs: nanoseconds,
-  /** Device memory of a process' context, on average. */
+  /** Average device memory of a process' context. */
   contextDeviceBytes: count,
 });
 
-/** The requested settings: the values of the table of settings, null for those left open. */
+/** The requested settings: the values of table.ts, null if left open. */
 export const settingsSchema = z.object({
   ...Object.fromEntries(Object.entries(runSettings).map(([key, setting]) => [key, settingSchema(setting)])),
   /** The source of each value that is not a default. */
@@ -181,8 +181,8 @@ export const resultSchema = z.object({
     status: z.enum(["running", "complete", "aborted", "failed"]),
     error: errorSchema.nullable(),
     /**
-     * Other loads of the machine while cells were measured: shares, from 0 to 1, of the CPU time of all its CPUs or of
-     * the time. Null before the first device's rounds are over.
+     * Load on the machine during measuring, as shares from 0 to 1: of all CPUs' time, or of elapsed time. Null before
+     * the first device's rounds end.
      */
     load: loadSchema.nullable(),
     /** Other users of the devices; absent for emulated devices that nobody else can use. */
@@ -210,7 +210,7 @@ export const resultSchema = z.object({
       budgetNs: nanoseconds.max(longestNs),
       /** A fixed number of samples per cell; null if precision and budget decide. */
       samplesPerCell: count.nullable(),
-      /** The compared copies: those that no later one of a visit overwrote, or every one. */
+      /** Which copies are compared: those that no later copy of a visit overwrote, or every one. */
       verify: z.enum(verifyings),
       /** Where workers ran: "local" to each device, "all" nodes, or the node of --numa. */
       numa: z.union([z.enum(["local", "all"]), count]),
@@ -219,7 +219,7 @@ export const resultSchema = z.object({
       estimatedHostBytes: count,
       estimatedPinnedBytes: count,
       estimatedDeviceBytes: count,
-      /** What the preset left out on this machine, and why. */
+      /** What the preset dropped on this machine, and why. */
       notes: z.array(z.string()),
       settings: settingsSchema,
     })

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { count } from "../settings/schema-parts.js";
 
 /**
- * What `pinbench tune` found, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates batches a second; unknown
- * values are null. schema/tuning-v1.json is generated from here (`npm run schema`).
+ * The result of `pinbench tune`, `schemaVersion: 1`. Times are in nanoseconds, sizes in bytes, rates in batches per
+ * second; unknown values are null. schema/tuning-v1.json is generated from here (`npm run schema`).
  */
 
 const nanoseconds = z.number().nonnegative();
@@ -28,7 +28,7 @@ export type Fault = (typeof faults)[number];
 export const loaderSettingSchema = z.object({
   numWorkers: count,
   pinMemory: z.boolean(),
-  /** Batches that each worker makes ahead; null with 0 workers, for which DataLoader takes none. */
+  /** Batches that each worker makes ahead; null with 0 workers, where DataLoader takes none. */
   prefetchFactor: count.nullable(),
   persistentWorkers: z.boolean(),
   /**
@@ -72,15 +72,13 @@ export const failureSchema = z.object({
 });
 
 const epochTurnSchema = z.object({
-  /** Of the epoch that ended. */
+  /** Batches of the epoch that ended. */
   batches: z.number().int().positive(),
-  /**
-   * From its last batch until the next epoch began: the step on that batch, and the script's work between two epochs.
-   */
+  /** From its last batch until the next epoch begins: the step on that batch, and the script's work between epochs. */
   betweenNs: nanoseconds,
-  /** From then until the next epoch's first batch. */
+  /** From the start of the next epoch until its first batch. */
   firstBatchNs: nanoseconds,
-  /** The next epoch's first batches, which are not of the steady state, and the time until the last of them. */
+  /** The next epoch's first batches, before the steady state, and the time until the last of these. */
   start: z.object({ batches: count.positive(), ns: nanoseconds }).optional(),
 });
 
@@ -101,11 +99,11 @@ const trialSchema = z.object({
   copyNsPerBatch: nanoseconds.nullable(),
   /** Mean time to make a batch, timed in the workers, or in the training process without workers; null if not timed. */
   makeNsPerBatch: nanoseconds.nullable().default(null),
-  /** The collate function's part of it in a worker; absent if not timed. */
+  /** Part of `makeNsPerBatch` in the collate function, in a worker; absent if not timed. */
   collateNsPerBatch: nanoseconds.optional(),
   /**
-   * Time in which a worker hands over a finished batch, as CPU time of the thread that does it: pickling, moving
-   * tensors to shared memory, and writing to the pipe. Absent if not timed.
+   * CPU time of the thread in a worker that hands over a finished batch: pickling, moving tensors to shared memory, and
+   * writing to the pipe. Absent if not timed.
    */
   handOverNsPerBatch: nanoseconds.optional(),
   /**
@@ -119,15 +117,15 @@ const trialSchema = z.object({
   /** Private memory of all workers when last observed, without pages shared with the parent. */
   workerPrivateBytes: count.nullable(),
   /**
-   * The same after an epoch's batches in each worker, extrapolated from the pages that workers copied during the trial
-   * by writing to memory of their parent. Python writes to each object that it reads. Null if unknown.
+   * `workerPrivateBytes` after a whole epoch in each worker, extrapolated from the pages that workers copied during the
+   * trial by writing to their parent's memory. Python writes to each object that it reads. Null if unknown.
    */
   workerEpochBytes: count.nullable().optional(),
   /** Bytes read from storage during the trial: 0 if all came from the page cache. */
   storageReadBytes: count.nullable(),
   /** In a running job of several ranks: how long each rank's loop waited for a batch, on average. */
   rankWaits: z.array(z.object({ rank: count, waitNs: nanoseconds })).optional(),
-  /** In a running job, of its slowest rank: each start of an epoch under this setting. */
+  /** In a running job: each start of an epoch with this setting, in the slowest rank. */
   epochTurns: z.array(epochTurnSchema).optional(),
 });
 
@@ -140,11 +138,11 @@ const recommendationSchema = z.object({
    * process; "hand-over" of batches from workers; "unknown" if making a batch was not timed.
    */
   limit: z.enum(["step", "link", "epochs", "workers", "process", "hand-over", "unknown"]),
-  /** Rate of arriving bytes, in GB/s. */
+  /** Rate of arriving bytes in GB/s. */
   loaderGBps: z.number().nonnegative(),
   /**
-   * Its rate over the starting point's, with a 95 % interval that includes the spread between trials. The interval is
-   * null if one of the two was tried only once. Null if the starting point has no rate, or is the setting.
+   * Ratio of its rate to the starting point's, with a 95 % interval that includes noise between trials. The interval is
+   * null if one of the two was tried only once. Null if the starting point has no rate or is this setting.
    */
   gain: z
     .object({
@@ -155,22 +153,22 @@ const recommendationSchema = z.object({
     .nullable()
     .default(null),
   /**
-   * The batch's share of the time of a step with its batch; in a running job, the share of the loop's time that it
-   * waits for data. Null without a step.
+   * The batch's share of the time for one step and its batch; in a running job, the share of the loop's time spent
+   * waiting for data. Null without a step.
    */
   dataShareOfStep: z.number().nonnegative().nullable(),
   /**
-   * Time of an epoch in a running job without its batches in the steady state, which its rate includes; null if no
-   * epoch began during the search. `isMeasured`: epochs have begun under this setting; if not, the wait for the first
-   * batch is computed from other settings. `share` is that of the job's whole time.
+   * Time that an epoch of a running job takes beyond its batches at the steady rate; the rate includes it. Null if no
+   * epoch began during the search. `isMeasured`: epochs began with this setting; if false, the wait for the first batch
+   * is computed from other settings. `share` is its share of the whole time.
    */
   epochs: epochTurnSchema
     .extend({ isMeasured: z.boolean(), share: z.number().nonnegative() })
     .nullable()
     .default(null),
-  /** A setting of a running job that may be better than the recommended one, the script's own. */
+  /** A setting of a running job that may be better than the recommended one, which is the script's own. */
   undecided: z.object({ setting: loaderSettingSchema, score: scoreSchema }).optional(),
-  /** The setting that would be recommended if no check of the job spoke, and its rate over the recommended one's. */
+  /** The setting to recommend if no check of the job objected, and its rate over the recommended one's. */
   heldBack: z.object({ setting: loaderSettingSchema, ratio: z.number().positive() }).optional(),
   /**
    * Time that pinning saves (below 0: costs) for each batch with this number of workers, and its 95 % interval (an open
@@ -205,7 +203,7 @@ export const probeSchema = z.object({
   epochBatches: count.nullable(),
   /** Mean bytes of the files that a batch is read from; null or absent if unknown. */
   fileBytesPerBatch: z.number().nonnegative().nullable().optional(),
-  /** The files left the page cache before each trial, so the rates are those of a first epoch. */
+  /** Whether files left the page cache before each trial, so that rates are those of a first epoch. */
   isCold: z.boolean().optional(),
   /** The settings of the user's DataLoader, if one was given. */
   startingPoint: loaderSettingSchema.nullable(),
@@ -219,11 +217,11 @@ export const probeSchema = z.object({
   link: z.object({ pinnedBytesPerSecond: z.number(), pageableBytesPerSecond: z.number() }).nullable(),
   /** Time of the training step without a loader; null without a step. */
   stepNs: nanoseconds.nullable(),
-  /** Where processes are not bound to the NUMA node of their GPU, a sentence each; absent if all are, or it is unknown. */
+  /** Processes that are not bound to their GPU's NUMA node, one sentence each; absent if all are, or if unknown. */
   bindingFaults: z.array(z.string()).optional(),
   /**
-   * Checks of a running job that speak: the recommendation stays at the script's own number of workers. Each message
-   * says what to mend first.
+   * Checks of a running job that object: the recommendation then keeps the script's number of workers. Each message
+   * says what to fix first.
    */
   checks: z.array(z.object({ check: checkSchema, message: z.string() })).default([]),
   /** Notes on the data for the user, a sentence each. */
@@ -236,12 +234,12 @@ export const tuningSchema = z.object({
   tool: z.object({ name: z.literal("pinbench"), version: z.string() }),
   run: z.object({
     startedAt: z.iso.datetime(),
-    /** The whole command, and the trials alone: from the moment when the probe was ready. */
+    /** Durations of the whole command, and of the search from the moment that the probe was ready. */
     wallNs: nanoseconds,
     searchNs: nanoseconds,
     argv: z.array(z.string()),
     /**
-     * "budget": the time was up before the search was done; "ended": the running job ended; "failed": the search could
+     * "budget": the time was up before the search was done. "ended": the running job ended. "failed": the search could
      * not continue, or had no result.
      */
     status: z.enum(["complete", "budget", "ended", "aborted", "failed"]),

@@ -3,9 +3,9 @@ import { cellId, variantKeys } from "./cell-id.js";
 import type { Cell, VariantFields } from "./cell-schema.js";
 
 /**
- * The kinds of cells: copies alone ("plain", by threads or by processes), on several devices at the same time, between
- * two devices, during a load, in chunks followed by kernels, in scattered blocks, in blocks during a load, or with
- * chosen NUMA nodes. In the order of tables.
+ * Kinds of cells in the order of tables: copies alone ("plain", by threads or processes), on several devices at once,
+ * between two devices, during a load, in chunks followed by kernels, in scattered blocks, in blocks during a load, or
+ * with chosen NUMA nodes.
  */
 export const variants = [
   "plain",
@@ -34,8 +34,8 @@ export function isPlain(cell: VariantFields): boolean {
 }
 
 /**
- * The part of a variant that affects its noise, in words, such as "process together" or "beside memory"; empty for
- * plain cells. The devices and the number of chunks do not matter.
+ * The part of a variant that affects its noise, such as "process together" or "beside memory"; empty for plain cells.
+ * Which devices and how many chunks does not matter.
  */
 export function variantName(cell: VariantFields): string {
   const { workerKind, together, path, beside, chunks, blockWay, memoryNode } = cell;
@@ -51,7 +51,7 @@ export function variantName(cell: VariantFields): string {
 }
 
 /**
- * Whether single slow runs of the cell are a fault: the device copies by itself, with nothing else that could be the
+ * Whether a single slow run of the cell is a fault, because only the device copies, and nothing else could be the
  * reason.
  */
 export function isSteady(cell: VariantFields & { memory: string }): boolean {
@@ -63,8 +63,7 @@ const keptAlone: readonly (keyof VariantFields)[] = ["workerKind", "peer", "path
 const keptOfBlocks: readonly (keyof VariantFields)[] = ["blockBytes", "blockWay"];
 
 /**
- * The id of the cell with the rate of this one alone: the same workers, alone and in whole copies; during a load, in the
- * same blocks.
+ * The id of the cell to compare this one with: the same workers alone, in whole copies; during a load, the same blocks.
  */
 export function idOfAlone(cell: Cell): string {
   const alone = { ...cell };
@@ -75,16 +74,15 @@ export function idOfAlone(cell: Cell): string {
   return cellId(alone);
 }
 
-/** A function that finds the cell with the rate of another one alone among these; undefined if it is not there. */
+/** Returns a function that finds a cell's counterpart for comparison among these; undefined if it is missing. */
 export function aloneIn<IdentifiedCell extends Cell & { id: string }>(cells: readonly IdentifiedCell[]) {
   const byId = new Map(cells.map((cell) => [cell.id, cell]));
   return (cell: IdentifiedCell): IdentifiedCell | undefined => byId.get(idOfAlone(cell));
 }
 
 /**
- * The kind of a series, whose members share their noise: the kind of memory, with latency separate from throughput
- * ("pinned latency"). Variants are separate kinds ("pageable process", "pinned together"), because what runs with them
- * adds to their noise.
+ * The kind of a series; members share their noise. It is the kind of memory, with latency separate ("pinned latency").
+ * Variants are separate kinds ("pageable process", "pinned together"), because what runs with them adds noise.
  */
 export function kindOf({
   cell,

@@ -1,25 +1,25 @@
 /*
- * Every enumeration once; those of a cell in the order in which plans and tables list their values. Types and the
- * documents' schemas derive from these.
+ * All enumerations. Those of cells are in the order of plans and tables. Types and the documents' schemas derive from
+ * these.
  */
 
-/** From host to device, back, both at once, within the device, and from one device to another. */
+/** Host to device, device to host, both at once, within a device, and from device to device. */
 export const directions = ["h2d", "d2h", "bidir", "d2d", "p2p"] as const;
 export type Direction = (typeof directions)[number];
 
-/** Whether host memory is copied; otherwise only device memory, with the memory kind `device`. */
+/** Whether host memory is copied, as opposed to only memory kind `device`. */
 export function copiesHostMemory(direction: Direction): boolean {
   return direction !== "d2d" && direction !== "p2p";
 }
 
-/** The directions of columns of samples: a bidir cell has a column for each of its two directions. */
+/** Directions of sample columns; a bidir cell has two columns. */
 export const directionsMoved = ["h2d", "d2h", "d2d", "p2p"] as const;
 export type DirectionMoved = (typeof directionsMoved)[number];
 
 /**
  * Kinds of host memory. `host` is the control of pageable and staged copies: the CPU's own copies between pageable
- * buffers and the slots of the staging rings, without the device. `system` is pageable memory that a kernel accesses.
- * `file` is a read-only mapping of a file in the page cache, and `file-registered` such a mapping that was pinned.
+ * buffers and staging slots, without the device. `system` is pageable memory that a kernel accesses. `file` is a
+ * read-only mapping of a file in the page cache; `file-registered` is such a mapping, pinned.
  */
 export const hostMemories = [
   "pageable",
@@ -35,7 +35,7 @@ export const hostMemories = [
 ] as const;
 export type HostMemory = (typeof hostMemories)[number];
 
-/** Whether a cell's host memory is a file, which is only copied to the device. */
+/** Whether a cell copies from a file mapping, which goes only to the device. */
 export function isOfFile(memory: string): boolean {
   return memory === "file" || memory === "file-registered";
 }
@@ -45,8 +45,8 @@ export const memories = [...hostMemories, "device"] as const;
 export type Memory = (typeof memories)[number];
 
 /**
- * Kinds whose copies the device makes by itself, without the CPU: their medians hardly vary between processes (0.1 to
- * 0.2 % in recorded runs), so a single slow one is a fault.
+ * Kinds of memory that the device copies without the CPU. Their medians hardly vary between processes (0.1 to 0.2 % in
+ * recorded runs), so a single slow one is a fault.
  */
 export const steadyMemories: readonly string[] = [
   "pinned",
@@ -61,31 +61,31 @@ export const workerKinds = ["thread", "process"] as const;
 export type WorkerKind = (typeof workerKinds)[number];
 
 /**
- * Paths of a copy between two devices: by the copy engine of the source or of the destination, through the host if
- * neither accesses the other's memory, or by a kernel on the source or on the destination.
+ * Paths of a copy between two devices: by the copy engine of source or destination, through the host if the devices
+ * cannot access each other, or by a kernel on source or destination.
  */
 export const peerPaths = ["write", "read", "through-host", "kernel-write", "kernel-read"] as const;
 export type PeerPath = (typeof peerPaths)[number];
 
 /**
- * Ways to copy blocks that are scattered on both sides: with a driver call for each; with one call for all; with a
- * kernel that accesses mapped host memory; or as one copy, gathered by the CPU in pinned slots and scattered by a
- * kernel (from device to host the other way round).
+ * Methods to copy blocks that are scattered on both sides: a driver call for each; one call for all; a kernel that
+ * accesses mapped host memory; or one copy, which the CPU gathers in pinned slots and a kernel scatters (from device to
+ * host the other way round).
  */
 export const blockWays = ["loop", "batch", "kernel", "gather"] as const;
 export type BlockWay = (typeof blockWays)[number];
 
 /**
- * Ways to obtain a pool of pinned memory: cuMemHostAlloc; malloc() and cuMemHostRegister; the same with transparent
- * huge pages, or with pages reserved in hugetlbfs.
+ * Methods to allocate a pool of pinned memory: cuMemHostAlloc; malloc() and cuMemHostRegister; the latter with
+ * transparent huge pages, or with pages reserved in hugetlbfs.
  */
 export const poolWays = ["host-alloc", "register", "register-huge", "register-hugetlb"] as const;
 export type PoolWay = (typeof poolWays)[number];
 
 /**
- * Ways of weights from a file to a device: out of a mapping, by the driver's own staging; out of a mapping registered
- * read-only; through pinned slots that threads fill, out of a mapping, by reads, or by reads with O_DIRECT; and the last
- * one's reads alone, without the device.
+ * Methods to load weights from a file to a device: from a mapping with the driver's staging; from a mapping registered
+ * read-only; through pinned slots that threads fill from a mapping, by reads, or by O_DIRECT reads; and only O_DIRECT
+ * reads, without the device.
  */
 export const weightsWays = [
   "mapped",
@@ -97,11 +97,11 @@ export const weightsWays = [
 ] as const;
 export type WeightsWay = (typeof weightsWays)[number];
 
-/** Calls of this process while another of its threads pins memory: a kernel of 4 KiB, and a copy of 4 KiB. */
+/** Calls made while another thread of the process pins memory: a kernel of 4 KiB, and a copy of 4 KiB. */
 export const watchedCalls = ["launch", "small-copy"] as const;
 export type WatchedCall = (typeof watchedCalls)[number];
 
-/** Loads during copies: arithmetic on the device, the device's memory, or CPU threads that use the host's memory. */
+/** Loads during copies: arithmetic on the device, device memory, or CPU threads that use host memory. */
 export const besides = ["none", "compute", "memory", "host"] as const;
 export type Beside = (typeof besides)[number];
 
@@ -140,7 +140,7 @@ export const questionNames = [
 ] as const;
 export type QuestionName = (typeof questionNames)[number];
 
-/** The requested ones, in the order of `choices`. */
+/** Filters `choices`, and keeps their order. */
 export function inOrder<Choice extends string>(
   choices: readonly Choice[],
   requested: readonly string[],
@@ -148,13 +148,13 @@ export function inOrder<Choice extends string>(
   return choices.filter((choice) => requested.includes(choice));
 }
 
-/** The word that `typed` most likely means, or null; case, "-" and "_" do not count. */
+/** The word that was most likely meant, or null; ignores case, "-" and "_". */
 export function nearestWord(typed: string, words: readonly string[]): string | null {
   const ranked = words
     .map((word) => ({ word, edits: editDistance(plain(typed), plain(word)) }))
     .sort((a, b) => a.edits - b.edits);
   const [best] = ranked;
-  // In a short word one edit is already a lot.
+  // In a short word even one edit is a lot.
   const mostEdits = Math.max(1, Math.floor(plain(typed).length / 3));
   return best !== undefined && best.edits <= mostEdits ? best.word : null;
 }
@@ -176,9 +176,9 @@ function editDistance(a: string, b: string): number {
   return previous[b.length]!;
 }
 
-/** The copies whose data is compared: those that no later one of the visit overwrote, or every one. */
+/** Which copies are verified: those that no later copy of the visit overwrote, or every one. */
 export const verifyings = ["last", "every"] as const;
 export type Verifying = (typeof verifyings)[number];
 
-/** "local" is each device's own NUMA node, "all" compares the nodes; a number is that of a node. */
+/** "local": each device's own NUMA node; "all": compares the nodes; a number: that node. */
 export type NumaChoice = "local" | "all" | number;

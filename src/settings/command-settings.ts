@@ -35,7 +35,7 @@ const launchSettings = {
   ),
 } as const;
 
-/** What a command prints and writes: `pinbench help output` describes these flags once for all commands. */
+/** What a command prints and writes. `pinbench help output` describes these flags for all commands. */
 export const outputSettings = {
   format: setting("--format <name>", "what to print", kind.text),
   json: kind.onDemand("--json", "print JSON"),
@@ -45,7 +45,7 @@ export const outputSettings = {
 } as const;
 const { json, output, quiet, showsAll } = outputSettings;
 
-/** Null searches for the nearest file, false reads none. */
+/** Null searches for the nearest file; false reads none. */
 const config = setting(
   "--config <file>",
   "read this configuration instead of the nearest pinbench.config.json",
@@ -53,14 +53,14 @@ const config = setting(
   { helpOfNo: "read no configuration" },
 );
 
-/** From the start of the process to its end. */
+/** Counted from the start of the process. */
 const deadlineNs = setting(
   "--deadline <time>",
   "stop after this time even if something hangs: keep what was measured, exit with 4",
   kind.time,
 );
 
-/** Of commands that take all devices if none is named. */
+/** For commands that use all devices by default. */
 const allDevices = setting("--device <list>", "devices to measure: 0, 0,1 or all (all)", kind.devices, {
   default: "all",
 });
@@ -98,9 +98,9 @@ export const commandSettings = {
     quiet,
     showsAll,
   },
-  /** It takes its settings as JSON. */
+  /** Gets its settings as JSON. */
   measure: {},
-  /** It gets its calls over its IPC channel. */
+  /** Gets calls over its IPC channel. */
   worker: {},
   baseline: {
     ...baselineSettings,
@@ -174,7 +174,7 @@ export const commandSettings = {
     quiet,
     showsAll,
   },
-  /** It takes its settings from a file. */
+  /** Gets its settings from a file. */
   "fleet-node": {},
   tune: {
     ...tuneSettings,

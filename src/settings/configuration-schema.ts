@@ -6,8 +6,8 @@ import { mostRuns, runSettings } from "./table.js";
 import { parseThreshold } from "./thresholds.js";
 
 /**
- * pinbench.config.json. Values are written as on the command line, and parsed by the settings' own kinds.
- * schema/config-v1.json is generated from here (`npm run schema`).
+ * pinbench.config.json. Values are written as on the command line, and parsed by the same kinds. schema/config-v1.json
+ * is generated from here (`npm run schema`).
  */
 
 type Written = string | number | boolean | (string | number)[];
@@ -18,7 +18,7 @@ function section<Shape extends z.ZodRawShape>(shape: Shape) {
   });
 }
 
-/** A value that a function parses from text or a number; `allowed` completes "must be …". */
+/** A value that `read` parses from text or a number; `allowed` completes "must be …". */
 function readAs<Value>(shape: z.ZodType<Written>, allowed: string, read: (written: Written) => Value) {
   return shape
     .transform((written, context) => {
@@ -76,7 +76,7 @@ function sectionOf<Table extends SettingTable>(table: Table) {
   return { schema, names: [...keyOf.keys()] };
 }
 
-/** A configuration lists no cells: only the command line and callers give their ids. */
+/** A configuration cannot list cells; only flags and library callers can. */
 const { cells: _, ...planTable } = runSettings;
 
 const plan = sectionOf(planTable);
@@ -98,7 +98,7 @@ export const thresholdsSchema = section({
 const path = { error: "must be a path" };
 const runsText = { error: `must be a whole number from 1 to ${mostRuns}` };
 
-/** The content of a configuration. Its JSON Schema describes only the shape; pinbench checks texts such as "64KiB". */
+/** The content of a configuration. Its JSON Schema covers only the shape; pinbench checks texts such as "64KiB". */
 export const configurationSchema = section({
   $schema: z.string({ error: "must be text" }).describe("For editors; pinbench ignores it.").exactOptional(),
   plan: planSchema.exactOptional(),

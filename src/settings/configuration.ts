@@ -10,10 +10,10 @@ import type { runSettings } from "./table.js";
 import { defaultThresholds, mergeThresholds, type Thresholds } from "./thresholds.js";
 
 export interface Configuration {
-  /** Absolute; null without a file. */
+  /** Absolute path; null without a file. */
   path: string | null;
   plan: Requested<typeof runSettings>;
-  /** Absolute. */
+  /** Absolute path. */
   baseline: string | null;
   runs: number | null;
   /** Merged with the defaults. */
@@ -31,8 +31,8 @@ export const noConfiguration: Configuration = {
 };
 
 /**
- * Reads the file named by `config`, none for false, otherwise the nearest from `cwd` upwards. Throws a usage error that
- * names the file, the key and the allowed values.
+ * Loads the file named by `config`, none for false, or the nearest from `cwd` upwards for null. Throws a usage error
+ * that names the file, the key and the allowed values.
  */
 export async function loadConfiguration(
   { config }: { config: string | false | null },
@@ -45,13 +45,13 @@ export async function loadConfiguration(
   return file ? interpret(file) : noConfiguration;
 }
 
-/** For stderr, so that no unknown file affects figures. */
+/** A note for stderr, so that no configuration affects figures unnoticed. */
 export function configurationNote(path: string): string {
   return `Using the configuration ${shownPath(path)}.`;
 }
 
 async function interpret(file: ConfigFile): Promise<Configuration> {
-  // Loading zod takes longer than a command's whole start, so only configurations load it.
+  // Loading zod takes longer than a command's start-up, so only configurations load it.
   const { configurationSchema, knownKeys } = await import("./configuration-schema.js");
   const parsed = configurationSchema.safeParse(file.value);
   if (!parsed.success) {
@@ -69,7 +69,7 @@ async function interpret(file: ConfigFile): Promise<Configuration> {
   };
 }
 
-/** The thresholds of a caller of the library, parsed like a configuration's. Throws a usage error for the first fault. */
+/** Thresholds from a library caller, parsed like a configuration's. Throws a usage error for the first fault. */
 export async function readThresholds(options: object) {
   const { knownKeys, thresholdsSchema } = await import("./configuration-schema.js");
   const requested = Object.entries(options).filter(([, value]) => value !== undefined);
@@ -99,7 +99,7 @@ function refuse(
   return new PinbenchError("usage", message, hint ? { hint } : {});
 }
 
-/** The key that was likely meant: of this section, or of any, because keys of `plan` are often one level too high. */
+/** The key that was likely meant, in this section or any, because keys of `plan` are often one level too high. */
 function suggestion(section: string, key: string, knownKeys: KnownKeys): string {
   const within = nearestWord(key, knownKeys[section] ?? []);
   const dotted = (name: string, of: string) => (of === "" ? name : `${of}.${name}`);
@@ -110,9 +110,9 @@ function suggestion(section: string, key: string, knownKeys: KnownKeys): string 
 }
 
 interface ConfigFile {
-  /** Absolute. */
+  /** Absolute path. */
   path: string;
-  /** Null at the top of the file; in package.json the value is below this key. */
+  /** Null for a file's top level; in package.json the key that holds the value. */
   key: "pinbench" | null;
   value: unknown;
 }
@@ -121,8 +121,8 @@ const configName = "pinbench.config.json";
 const packageName = "package.json";
 
 /**
- * The nearest pinbench.config.json, or package.json with the key pinbench, from `folder` upwards to the home folder or
- * the root; null without one. Files are parsed as JSON, never executed. Throws a usage error.
+ * The nearest pinbench.config.json, or package.json with the key pinbench, from `folder` up to the home folder or the
+ * root; null without one. Files are parsed as JSON, never executed. Throws a usage error.
  */
 async function findConfigFile(folder: string): Promise<ConfigFile | null> {
   const home = homeFolder();
@@ -138,7 +138,7 @@ async function findConfigFile(folder: string): Promise<ConfigFile | null> {
   }
 }
 
-/** Null for a user without an entry in the system and without HOME, as in a container with a numeric user. */
+/** Null for a user without an entry in the system and without HOME, as with a numeric user in a container. */
 function homeFolder(): string | null {
   try {
     return homedir();
@@ -151,8 +151,8 @@ function homeFolder(): string | null {
 const noEntry = ["ENOENT", "ENOTDIR", "EACCES", "ERR_ACCESS_DENIED"];
 
 /**
- * Whether a folder has this entry, including a link to anywhere, because a file that should be read must not be
- * skipped. If a disk fails, reading reports why.
+ * Whether a folder has this entry, even a broken link, because a file that should be read must not be skipped. If a
+ * disk fails, reading reports why.
  */
 function hasEntry(path: string): Promise<boolean> {
   return lstat(path).then(
@@ -161,7 +161,7 @@ function hasEntry(path: string): Promise<boolean> {
   );
 }
 
-/** Like hasEntry(), except for a link without a target: most files of this name have nothing for pinbench. */
+/** Like hasEntry(), but false for a broken link: most package.json files have nothing for pinbench. */
 function leadsSomewhere(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
@@ -169,7 +169,7 @@ function leadsSomewhere(path: string): Promise<boolean> {
   );
 }
 
-/** The file named by `--config`: JSON under any name, except package.json, whose key pinbench is used. */
+/** Reads the file named by `--config`: JSON with any name, except that of package.json only the key pinbench counts. */
 async function readConfigFile(configPath: string, folder: string | null): Promise<ConfigFile> {
   const path = folder === null ? configPath : resolve(folder, configPath);
   const name = shownPath(path);
@@ -181,15 +181,15 @@ async function readConfigFile(configPath: string, folder: string | null): Promis
   });
 }
 
-/** Its name in messages: relative if it is below the working directory, otherwise absolute. */
+/** The path for messages: relative below the working directory, otherwise absolute. */
 function shownPath(path: string): string {
   const folder = workingDirectory();
   const short = folder === null ? path : relative(folder, path) || ".";
-  // Every path is below the root, and /dev/fd/63 must stay unchanged.
+  // With the root as working directory every path would become relative, even /dev/fd/63.
   return short.startsWith("..") || folder === "/" ? path : short;
 }
 
-/** Null if it was removed: pinbench can measure there nevertheless. */
+/** Null if it was removed, where pinbench can still measure. */
 function workingDirectory(): string | null {
   try {
     return process.cwd();
@@ -198,7 +198,7 @@ function workingDirectory(): string | null {
   }
 }
 
-/** The value in package.json below the key; null if it has none, even if the file is broken. */
+/** The value below package.json's key; null without one, even in a broken file. */
 async function readPackage(path: string): Promise<unknown> {
   const name = shownPath(path);
   const text = await readTextFile(name);

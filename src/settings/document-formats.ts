@@ -6,8 +6,8 @@ const everyDocument = { table: ".txt", json: ".json", markdown: ".md", html: ".h
 const withCharts = { ...everyDocument, svg: ".svg" } as const;
 
 /**
- * The formats of each kind of document, by its name, which its JSON has as `kind` (a result has none). A format without
- * an extension is only for `--format`.
+ * Formats of each kind of document, by its name (its `kind` in JSON; a result has none). A format without an extension
+ * is only for `--format`.
  */
 export const documentFormats = {
   result: { ...withCharts, csv: ".csv" },
@@ -42,18 +42,18 @@ export type DocumentName = keyof typeof documentFormats;
 export type Formats = Readonly<Record<string, `.${string}` | null>>;
 export type FormatOf<Name extends DocumentName> = keyof (typeof documentFormats)[Name] & string;
 
-/** The choices of a command's `--format`: a single chart is only written to a file. */
+/** The choices of `--format`, without a single chart, which needs a file. */
 export function formatNames<Name extends DocumentName>(name: Name): Exclude<FormatOf<Name>, "svg">[] {
   const names = Object.keys(documentFormats[name]) as FormatOf<Name>[];
   return names.filter((format): format is Exclude<FormatOf<Name>, "svg"> => format !== "svg");
 }
 
-/** The format for an `--output` path by its extension, in any case. Throws a usage error for others. */
+/** The format of an `--output` path by its extension, in any case. Throws a usage error for others. */
 export function formatOfPath<Some extends Formats>(formats: Some, path: string): keyof Some & string {
   const extension = extname(path).toLowerCase();
   const format = Object.keys(formats).find((one) => formats[one] === extension);
   if (format !== undefined) return format;
-  // /dev/stdout and the paths of a shell's >(…) have no extension.
+  // /dev/stdout and a shell's >(…) have no extension.
   if (extension === "" && /^\/(?:dev|proc)\//.test(path)) return "json" in formats ? "json" : "html";
   const found = extension === "" ? "has no extension" : `has the extension ${extension}`;
   const message =

@@ -22,7 +22,7 @@ export const size: Kind<number, Quantity> = {
   read: (written) => parseSize(String(written)),
 };
 
-/** Bytes of several sizes, ascending and each once. */
+/** Sizes in bytes, ascending, each once. */
 export const sizes: Kind<readonly number[], List<Quantity>> = {
   form: "list",
   allowed: "sizes such as 64KiB or 1KiB..64MiB*2",
@@ -30,7 +30,7 @@ export const sizes: Kind<readonly number[], List<Quantity>> = {
   read: readSizes,
 };
 
-/** Bytes of several block sizes, or "auto" to search for those at which the best way changes. */
+/** Block sizes in bytes, or "auto" to search for those where the best method changes. */
 export const blockSizes: Kind<readonly number[] | "auto", List<Quantity>> = {
   ...sizes,
   allowed: "sizes such as 4KiB or 4KiB..1MiB*4, or auto",
@@ -42,12 +42,12 @@ export const share: Kind<number, Quantity> = {
   form: "value",
   allowed: "a share such as 1% or 0.01",
   json: { type: "number", least: Number.MIN_VALUE, most: 0.5 },
-  // A number below 1e-6 prints with an exponent, which users do not write.
+  // JavaScript prints numbers below 1e-6 with an exponent, which parsePercent() does not accept.
   read: (written) =>
     typeof written === "number" && written > 0 && written <= 0.5 ? written : parsePercent(String(written)),
 };
 
-/** Nanoseconds, a day at most. */
+/** Nanoseconds, at most a day. */
 export const wait: Kind<number, string> = {
   form: "text",
   allowed: "a duration such as 8s or 500ms",
@@ -55,10 +55,10 @@ export const wait: Kind<number, string> = {
   read: (written) => parseDuration(String(written)),
 };
 
-/** Nanoseconds, above 0 and at most a day. */
+/** Nanoseconds above 0, at most a day. */
 export const time: Kind<number, string> = { ...wait, read: (written) => parseTime(String(written)) };
 
-/** Nanoseconds, a day at most; or as long as it takes, which is what the flag alone means. */
+/** Nanoseconds, at most a day; or "forever", which is what the bare flag means. */
 export const turnWait: Kind<number | "forever", string> = {
   ...wait,
   choices: ["forever"],
@@ -79,7 +79,7 @@ export const moment: Kind<string, string> = {
   },
 };
 
-/** A training step: simulated, of a length in nanoseconds or like a ResNet-50's ("auto"), or the user's own function. */
+/** A training step: simulated with a duration in ns or like a ResNet-50's ("auto"), or the user's function. */
 type Step = { timeNs: number | "auto" } | { function: string };
 
 export const step: Kind<Step, string> = {
@@ -97,7 +97,7 @@ export const step: Kind<Step, string> = {
   },
 };
 
-/** A sample of the model of a loader: its bytes in a batch, and the CPU time in nanoseconds to make it. */
+/** A sample of the loader model: its bytes in a batch, and the CPU time in ns to make it. */
 export interface Sample {
   bytes: number;
   costNs: number;
@@ -126,7 +126,7 @@ export const sample: Kind<Sample, List<Quantity>> = {
   },
 };
 
-/** Whole numbers of something from 1 up, ascending and each once. */
+/** Whole numbers from 1 up, ascending, each once; messages call them `what`. */
 export function counts(what: string): Kind<readonly number[], List<Quantity>> {
   return {
     form: "list",
@@ -172,7 +172,7 @@ export function choice<const Choice extends string>(choices: readonly Choice[]):
   };
 }
 
-/** Some of several names, each once and in the order of `choices`; `what` names them in messages. */
+/** Distinct names in the order of `choices`; messages call them `what`. */
 export function choicesOf<const Choice extends string>(
   what: string,
   choices: readonly Choice[],
@@ -186,7 +186,7 @@ export function choicesOf<const Choice extends string>(
   };
 }
 
-/** Ids of cells, or patterns of them in which `*` stands for any characters. */
+/** Ids of cells, or patterns in which `*` stands for any characters. */
 export const cellPatterns: Kind<readonly string[], List<string>> = {
   form: "list",
   allowed: "cell ids, or patterns such as */pinned/*",
@@ -215,7 +215,7 @@ export const devices: Kind<readonly number[] | "all", List<Quantity>> = {
   },
 };
 
-/** The ordinal of a command's only device, written like the lists of other commands. */
+/** The ordinal of the only device, written like lists of devices elsewhere. */
 export const oneDevice: Kind<number, List<Quantity>> = {
   ...devices,
   allowed: "one device such as 0",
@@ -247,7 +247,7 @@ export const numaNode: Kind<NumaChoice, Quantity> = {
   },
 };
 
-/** Ids of cells; the plan checks each. */
+/** Ids of cells, which the plan checks. */
 export const cellIds: Kind<readonly string[], string | readonly string[]> = {
   form: "list",
   allowed: "ids of cells",
@@ -279,7 +279,7 @@ export const onDemand = <const Flag extends string>(
   excludes: readonly string[] = [],
 ) => setting(flag, help, trueOrFalse, { default: false, excludes });
 
-/** Checks the type, because callers may have none. */
+/** Checks the type, because callers may not use TypeScript. */
 function ofType<Value>(type: "string" | "boolean", written: Value): Value {
   if (typeof written === type) return written;
   const allowed = type === "string" ? "text" : "true or false";
@@ -293,8 +293,8 @@ function parseTime(text: string): number {
 }
 
 /**
- * The entries of a list such as "pinned,pageable" or ["pinned", "pageable"], each once and in the order of `choices`;
- * `what` names them in the message ("memory kind"). Throws a usage error that lists the choices.
+ * The distinct entries of a list such as "pinned,pageable" or ["pinned", "pageable"], in the order of `choices`.
+ * Messages call them `what` ("memory kind"). Throws a usage error that lists the choices.
  */
 export function parseChoices<Choice extends string>(
   written: List<Choice>,
@@ -312,7 +312,7 @@ export function parseChoices<Choice extends string>(
   return inOrder(choices, entries);
 }
 
-/** A hint for a name that is not in `choices`: the one that was likely meant, and all of them. */
+/** A hint for a wrong name: the likely one, and all choices. */
 function hintOfChoices(typed: string, choices: readonly string[]): string {
   const meant = nearestWord(typed, choices);
   const all = `Choose from ${choices.join(", ")}.`;

@@ -1,14 +1,14 @@
 import { PinbenchError } from "../errors.js";
 import { gathered, type Kind } from "./setting.js";
 
-/** Labels by their keys, as in results: a user's remarks, such as the machine's rack. */
+/** Labels by key, as in results: a user's remarks, such as the machine's rack. */
 export type Labels = Readonly<Record<string, string>>;
 
 export const labelKey = /^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$/;
 
 const mostLabelCharacters = 256;
 
-/** Characters that no value may contain: control characters, line breaks, lone surrogates, and direction overrides. */
+/** Not allowed in values: control characters, line breaks, lone surrogates, and direction overrides. */
 const unprintable = /[\p{Cc}\p{Cs}\p{Bidi_Control}\u2028\u2029]/u;
 
 export function isLabelValue(value: string): boolean {

@@ -2,7 +2,7 @@ import * as kind from "./kinds.js";
 import { setting } from "./setting.js";
 import { cellSettings, measuringSettings } from "./table.js";
 
-/** What `pin` obtains, and how. Null values depend on the machine. */
+/** What `pin` allocates, and how. Nulls depend on the machine. */
 export const pinSettings = {
   backend: cellSettings.backend,
   device: setting(
@@ -29,7 +29,7 @@ export const pinSettings = {
     ...measuringSettings.maxPinnedBytes,
     help: "most memory to pin (half of the available memory)",
   },
-  /** From the beginning of the command. */
+  /** Counted from the start of the command. */
   budgetNs: setting("--budget <time>", "time for all of it (60s)", kind.time, { default: 60e9 }),
   numa: {
     ...measuringSettings.numa,

@@ -7,21 +7,21 @@ export type PresetName = (typeof presetNames)[number];
 export interface Preset {
   sizesBytes: readonly number[];
   memory: readonly HostMemory[];
-  /** A plan uses those that the usable CPUs allow. */
+  /** Limited to the usable CPUs. */
   workers: readonly number[];
   directions: readonly Direction[];
   budgetNs: number;
-  /** All devices by default; absent: the first one. */
+  /** All devices by default; absent for the first only. */
   devices?: "all";
-  /** With several devices, by default: the kinds of memory whose throughput is also measured on all at once. */
+  /** With several devices: memory kinds whose throughput is also measured on all at once by default. */
   togetherMemory?: readonly HostMemory[];
-  /** Latency in addition to throughput, for these sizes and kinds of memory, unless modes or memory were requested. */
+  /** Adds latency for these sizes and kinds of memory, unless modes or memory were requested. */
   latency?: { sizesBytes: readonly number[]; memory: readonly HostMemory[] };
 }
 
 export const presets: Readonly<Record<PresetName, Preset>> = {
   quick: {
-    // bandwidthTest's default size, so that its figures can be compared.
+    // bandwidthTest's default size, so that figures are comparable.
     sizesBytes: [32 * MiB],
     memory: ["pageable", "pinned"],
     workers: [1],
@@ -30,7 +30,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
     budgetNs: 250e6,
   },
   default: {
-    // Larger copies are as fast: on an H200 those of 256 MiB differ by 0.5 % pinned, and otherwise by less than their intervals.
+    // Larger copies are as fast: on an H200, 256 MiB differ by 0.5 % pinned, otherwise within the noise.
     sizesBytes: [64 * KiB, MiB, 16 * MiB, 64 * MiB],
     memory: ["pageable", "staged", "pinned"],
     workers: [1, 2, 4],
@@ -38,8 +38,8 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
     budgetNs: 8e9,
   },
   /**
-   * Distinguishes a slow GPU or node from others of its kind. A node with 8 GPUs is done well before the 60 s that
-   * schedulers allow for a health check (HealthCheckProgram of Slurm).
+   * Finds a slow GPU or node among others of its kind. A node with 8 GPUs takes well below the 60 s that schedulers
+   * allow for a health check (HealthCheckProgram of Slurm).
    */
   fleet: {
     sizesBytes: [64 * MiB],

@@ -1,16 +1,16 @@
 import { z } from "zod";
 
 export const count = z.number().int().nonnegative();
-/** A duration; at most 30 years, so that sums stay finite. */
+/** Nanoseconds; at most 30 years, so that sums stay finite. */
 export const nanoseconds = z.number().nonnegative().max(1e18);
 
-/** Figures outside of these, in GB/s or in microseconds, are impossible, and their ratios may not be finite. */
+/** Figures in GB/s or µs beyond these are impossible, and their ratios may not be finite. */
 export const leastFigure = 1e-9;
 export const mostFigure = 1e12;
 
-/** A figure; that of a measured cell is also above 0. */
+/** A figure; a measured cell's figure must also be above 0. */
 export const finite = z.number().min(-mostFigure).max(mostFigure);
-/** A share that may be above 1, or a rate that may be 0. */
+/** A share that may exceed 1, or a rate that may be 0. */
 export const ratio = z.number().nonnegative().max(mostFigure);
 
 export const errorSchema = z.object({
@@ -19,7 +19,7 @@ export const errorSchema = z.object({
   /** "cuMemHostAlloc" …; null if no CUDA call failed. */
   call: z.string().nullable(),
   location: z.string().nullable(),
-  /** The context is lost: every later CUDA call of that process fails too. */
+  /** Whether the context is lost, so that all later CUDA calls of the process fail. */
   sticky: z.boolean(),
 });
 
@@ -45,9 +45,8 @@ export const pinningCostSchema = z.object({
 export type PinningCost = z.infer<typeof pinningCostSchema>;
 
 /**
- * The JSON Schema (draft 2020-12) of a document's zod schema, for a file of schema/; the zod schema has its $id, title
- * and description. It also accepts unknown properties where the zod schema does, so that a later minor version may add
- * some.
+ * The JSON Schema (draft 2020-12) of a document, for a file in schema/. The zod schema has its $id, title and
+ * description. Unknown properties are accepted where zod accepts them, so that later minor versions may add some.
  */
 export function documentJsonSchema(schema: z.ZodType): Record<string, unknown> {
   const written = z.toJSONSchema(schema, { target: "draft-2020-12", io: "input" });

@@ -1,41 +1,41 @@
 /**
- * How the values of a setting are written: the command line gives text, a configuration or a caller of the library
- * gives `Written`, and `read` makes the value that pinbench uses.
+ * How values of a setting are written. The command line gives text; a configuration or library caller gives `Written`.
+ * `read` makes the value that pinbench uses.
  */
 export interface Kind<Value, Written> {
-  /** Its form in a configuration: one value, only text, a list, a name of `choices`, or true and false. */
+  /** Its form in a configuration: one value, only text, a list, a name from `choices`, or true and false. */
   readonly form: "value" | "text" | "list" | "choice" | "switch";
   /** Completes "must be …" in messages. */
   readonly allowed: string;
   readonly choices?: readonly string[];
-  /** The type of its value in JSON: a list of it with `isList`; otherwise one of these words. */
+  /** The JSON type of its value, or with `isList` of the list's entries. */
   readonly json: {
     readonly type: "integer" | "number" | "boolean" | "string" | "object";
-    /** Of a number, also in a document that is read. */
+    /** Limits of a number, checked in documents too. */
     least?: number;
     most?: number;
     isList?: true;
     orWords?: readonly string[];
   };
-  /** Throws a usage error for a value that makes no sense. */
+  /** Throws a usage error for an invalid value. */
   read(written: Written): Value;
 }
 
 export interface Setting<Value, Written, Default> {
   /**
-   * As in the help: "--sizes <list>", or "--wait [time]" for an optional value, without which the first of the kind's
-   * choices counts. The configuration and the library use only the name, `sizes`.
+   * As in the help: "--sizes <list>", or "--wait [time]" for an optional value, whose default is the first choice. The
+   * configuration and the library use only the name, `sizes`.
    */
   readonly flag: string;
-  /** Ends with the default in brackets, if there is one. */
+  /** Ends with the default in brackets, if it has one. */
   readonly help: string;
   readonly kind: Kind<Value, Written>;
   readonly default: Default;
-  /** It may be given several times: adds one to those before it, and throws a usage error if they contradict. */
+  /** For repeatable flags: adds a value to earlier ones; throws a usage error if they contradict. */
   readonly add?: (earlier: Default, value: Value) => Default;
-  /** Help for "--no-…", if a switch can be turned on and off. */
+  /** Help for "--no-…" of a switch that can be turned on and off. */
   readonly helpOfNo?: string;
-  /** Keys of the same table that cannot be given together with it. */
+  /** Keys of the same table that may not be combined with it. */
   readonly excludes?: readonly string[];
 }
 
@@ -50,7 +50,7 @@ export type Values<Table extends SettingTable> = {
 
 export type Requested<Table extends SettingTable> = Partial<Values<Table>>;
 
-/** The name of a flag in the configuration and the library: "--max-pinned <size>" is maxPinned. */
+/** A flag's name in the configuration and the library: "--max-pinned <size>" is maxPinned. */
 type OptionName<Flag extends string> = Flag extends `--no-${infer Name}`
   ? OptionName<`--${Name}`>
   : Flag extends `--${infer Name} <${string}>`
@@ -70,7 +70,7 @@ export type Options<Table extends SettingTable> = {
   >[0];
 };
 
-/** A flag's name in the configuration and the library, like OptionName: maxPinned. */
+/** The same at run time as OptionName: maxPinned. */
 export function optionName(flag: string): string {
   const [name = ""] = flag.replace(/^--(no-)?/, "").split(" ");
   return name.replaceAll(/-(.)/g, (_, letter: string) => letter.toUpperCase());
@@ -78,7 +78,7 @@ export function optionName(flag: string): string {
 
 type Details = "helpOfNo" | "excludes";
 
-/** A setting that may be given once; null by default, unless it has another default. */
+/** A setting that may be given once; its default is null unless given. */
 export function setting<Value, Written, const Flag extends string, const Default extends Value | null = null>(
   flag: Flag,
   help: string,
@@ -98,7 +98,7 @@ export function gathered<Value, Written, const Flag extends string, All>(
   return { flag, help, kind: of, default: none, add };
 }
 
-/** A setting that may be given several times; its value has all of them, in order. */
+/** A repeatable setting, whose value has all of them in order. */
 export function repeatable<Value, Written, const Flag extends string>(
   flag: Flag,
   help: string,

@@ -13,7 +13,7 @@ import { type Origin, type RunSettings, runSettings, settingsInCellIds } from ".
 export interface Call {
   argv: readonly string[];
   startedAt: Date;
-  /** The same moment on the steady clock (performance.now), so that setting back the clock does not shorten a run. */
+  /** The same moment on the steady clock (performance.now), so that changing the clock does not affect a run. */
   startedMs: number;
 }
 
@@ -33,8 +33,8 @@ export function defaultsOf<Table extends SettingTable>(table: Table): Values<Tab
 }
 
 /**
- * A run's settings from these sources: later ones override earlier ones, and all override the defaults. `cells`
- * overrides everything that the ids contain, except the devices named in a configuration.
+ * A run's settings: later sources override earlier ones, and all override the defaults. `cells` overrides everything
+ * that ids contain, except devices from a configuration.
  */
 export function fillRunSettings(...sources: readonly Source[]): RunSettings {
   const settings: RunSettings = { ...defaultsOf(runSettings), origins: {} };
@@ -49,8 +49,8 @@ export function fillRunSettings(...sources: readonly Source[]): RunSettings {
 }
 
 /**
- * Settings of an earlier run, overridden by the requested ones. A requested precision or budget also removes a fixed
- * number of samples of that run, which would leave it without effect.
+ * An earlier run's settings, overridden by requested ones. A requested precision or budget also removes a fixed number
+ * of samples, which would leave it without effect.
  */
 export function overrideSettings(earlier: RunSettings, source: Source): RunSettings {
   const { values } = source;
@@ -70,7 +70,7 @@ function reset(settings: RunSettings, keys: readonly (keyof typeof runSettings)[
 }
 
 function override(settings: RunSettings, { origin, values }: Source): void {
-  // --blocks and --sizes exclude each other: the later source wins. If one source has both, plan() refuses them.
+  // --blocks and --sizes exclude each other, so the later source wins. plan() refuses both in one source.
   if (values.blockSizesBytes != null) reset(settings, ["sizesBytes"]);
   if (values.sizesBytes != null) reset(settings, ["blockSizesBytes"]);
   for (const key of Object.keys(values).filter((key) => key in runSettings)) {
@@ -80,8 +80,8 @@ function override(settings: RunSettings, { origin, values }: Source): void {
 }
 
 /**
- * A caller's options, parsed by each setting's kind; keys without a value count as missing. Throws a usage error for a
- * value that makes no sense, and for an unknown option.
+ * A caller's options, parsed by each setting's kind; keys without a value count as missing. Throws a usage error for an
+ * invalid value or an unknown option.
  */
 export function readOptions<Table extends SettingTable>(
   table: Table,
@@ -104,10 +104,7 @@ export function unknownOption(name: string, known: readonly string[]): PinbenchE
   });
 }
 
-/**
- * Parses a caller's value for an option; callers may have no types. Throws a usage error for a value that makes no
- * sense.
- */
+/** Parses a caller's value for an option; callers may not use TypeScript. Throws a usage error for an invalid value. */
 export function readValue<Value, Written>(name: string, kind: Kind<Value, Written>, value: Written): Value {
   const { form, allowed } = kind;
   if (Array.isArray(value)) {
@@ -116,7 +113,7 @@ export function readValue<Value, Written>(name: string, kind: Kind<Value, Writte
   throw new PinbenchError("usage", `The option ${name} must be ${allowed}.`);
 }
 
-/** Whether a message can show it as written. */
+/** Whether a message can show the value as written. */
 function isPlain(value: unknown): boolean {
   return ["string", "number", "boolean"].includes(typeof value) || value === null;
 }

@@ -13,9 +13,9 @@ import { presetNames } from "./presets.js";
 import { repeatable, setting, type Values } from "./setting.js";
 
 /*
- * Every setting of measuring, judging and storing, defined once. Flags, the configuration's keys, the library's
- * options, the settings in results and the help are derived from here. Keys have their units in their names; times are
- * in nanoseconds. command-settings.ts lists the settings of each command, and flags that only affect output.
+ * All settings of measuring, judging and storing. Flags, configuration keys, library options, settings in results and
+ * help derive from these. Keys include their units; times are in nanoseconds. command-settings.ts lists each command's
+ * settings, and flags that affect only output.
  */
 
 const backend = setting(
@@ -25,7 +25,7 @@ const backend = setting(
   { default: "auto" },
 );
 
-/** Settings that the ids of `cells` contain, so they exclude `cells`. */
+/** Settings that cell ids contain, so `cells` excludes them. */
 export const settingsInCellIds = [
   "devices",
   "preset",
@@ -42,7 +42,7 @@ export const settingsInCellIds = [
   "blockSizesBytes",
 ] as const;
 
-/** What to measure: null leaves it to the preset, or to a default of the plan. */
+/** What to measure; null takes the preset's or the plan's default. */
 export const cellSettings = {
   backend,
   devices: setting(
@@ -105,7 +105,7 @@ export const cellSettings = {
   ),
 } as const;
 
-/** Of a cell. */
+/** Largest number of samples of a cell. */
 export const mostSamples = 1e6;
 
 export const measuringSettings = {
@@ -113,7 +113,7 @@ export const measuringSettings = {
   precision: setting("--precision <percent>", "how narrow the median's interval must be (1%)", kind.share, {
     default: 0.01,
   }),
-  /** Null takes that of the preset. */
+  /** Null takes the preset's budget. */
   budgetNs: setting("--budget <time>", "time for measuring the whole sweep (8s; quick 250ms)", kind.wait),
   samplesPerCell: setting(
     "--samples <count>",
@@ -126,13 +126,13 @@ export const measuringSettings = {
     kind.choice(verifyings),
     { default: "last" },
   ),
-  /** Null is a quarter of the available memory. */
+  /** Null means a quarter of the available memory. */
   maxPinnedBytes: setting(
     "--max-pinned <size>",
     "most memory to pin (a quarter of the available memory)",
     kind.size,
   ),
-  /** Null is the temporary folder. */
+  /** Null means the temporary folder. */
   fileFolder: setting(
     "--file-folder <folder>",
     "where --memory file makes its files (the temporary folder, unless it is in memory)",
@@ -152,8 +152,8 @@ export const origins = ["flag", "configuration", "caller"] as const;
 export type Origin = (typeof origins)[number];
 
 /**
- * The user's request for a run: one object, filled by flags, configuration or a caller, that the plan and the result
- * contain, and that other processes get as JSON.
+ * The request for a run, from flags, configuration or a caller. The plan and the result contain it, and other processes
+ * get it as JSON.
  */
 export type RunSettings = Values<typeof runSettings> & {
   origins: Partial<Record<keyof typeof runSettings, Origin>>;
@@ -162,8 +162,8 @@ export type RunSettings = Values<typeof runSettings> & {
 export const defaultCheckRuns = 5;
 
 /**
- * How `compare` and `check` judge, and which cells they show; null leaves it to the configuration, and then to the
- * defaults above.
+ * How `compare` and `check` judge, and which cells they show. Null takes the configuration's value, or else the
+ * default.
  */
 export const judgingSettings = {
   /** Later ones override earlier ones. */
@@ -192,10 +192,10 @@ export const fleetSettings = {
   ),
 } as const;
 
-/** Most fresh processes of a command. */
+/** Limit for the number of fresh processes of a command. */
 export const mostRuns = 1000;
 
-/** Number of fresh processes that measure one after the other; each command has its own default. */
+/** Number of fresh processes, one after the other; each command has its own default. */
 export const runsOf = <const Default extends number | null>(help: string, usual: Default) =>
   setting("--runs <count>", help, kind.count("number of runs", 1, mostRuns), { default: usual });
 

@@ -2,9 +2,9 @@ import { PinbenchError } from "../errors.js";
 import { memories, nearestWord, steadyMemories } from "./choices.js";
 import { writtenShare } from "./units.js";
 
-/** The drop that counts, relative to the baseline (0.05 is 5 %). */
+/** Drops that count as regressions, relative to the baseline (0.05 is 5 %). */
 export interface Thresholds {
-  /** For memory without its own; null for `usualThreshold` and, for steady memory, `steadyThreshold`. */
+  /** Null takes `usualThreshold`, or for steady memory `steadyThreshold`. */
   default: number | null;
   /** By kind of memory. */
   memory: Record<string, number>;
@@ -13,8 +13,8 @@ export interface Thresholds {
 const usualThreshold = 0.05;
 
 /**
- * The same for memory that the device copies by itself (`steadyMemories`). Its noise is a tenth of this, even between
- * recorded machines (results/nvidia-h200/sessions.json), and a loss of 5 % must be found every time.
+ * For memory that the device copies by itself (`steadyMemories`). Its noise is a tenth of this, even between recorded
+ * machines (results/nvidia-h200/sessions.json), and a loss of 5 % must always be found.
  */
 const steadyThreshold = 0.03;
 
@@ -24,8 +24,8 @@ export const defaultThresholds: Thresholds = {
 };
 
 /**
- * The threshold of a cell with this memory: that of the memory, or of all cells, or the usual one, which is larger for
- * steady memory if its copies are noisy: measured in one run, or beside a load.
+ * The threshold of a cell with this memory: the memory's own, the one for all cells, or the usual one. For steady
+ * memory the usual one is smaller, unless its copies are noisy: measured in one run, or during a load.
  */
 export function thresholdOf(
   thresholds: Thresholds,
@@ -44,7 +44,7 @@ export function mergeThresholds(base: Thresholds, ...parts: readonly Partial<Thr
   };
 }
 
-/** The share in "5%" or "0.05". Throws a usage error unless it is above 0 and below 1. */
+/** Parses "5%" or "0.05". Throws a usage error unless the share is above 0 and below 1. */
 export function parseThreshold(text: string): number {
   const share = writtenShare(text);
   if (share > 0 && share < 1) return share;
@@ -53,7 +53,7 @@ export function parseThreshold(text: string): number {
   });
 }
 
-/** One `--threshold`: "5%" for all cells, or "pageable=10%" for a kind of memory. Throws a usage error. */
+/** Parses `--threshold`: "5%" for all cells, or "pageable=10%" for one kind of memory. Throws a usage error. */
 export function parseThresholdFlag(text: string): Partial<Thresholds> {
   const separator = text.lastIndexOf("=");
   if (separator < 0) return { default: parseThreshold(text) };

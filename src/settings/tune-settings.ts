@@ -2,12 +2,12 @@ import * as kind from "./kinds.js";
 import { setting, type Values } from "./setting.js";
 import { cellSettings } from "./table.js";
 
-/** Of a loader; more are a mistake. */
+/** Largest number of a loader's workers; more are a mistake. */
 export const mostWorkers = 1024;
 
-/** Default time for a search: for a data set alone, and in a running job from its first batches on. */
+/** Default search time in ns: for a data set alone, and for a running job from its first batches on. */
 export const usualBudgetNs = { alone: 60e9, live: 33e9 } as const;
-/** Longest search in a running job by default, from its first batch. */
+/** Longest default search time in a running job, in ns from its first batch. */
 export const wholeSearchNs = 60e9;
 
 export const tuneSettings = {

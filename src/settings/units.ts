@@ -6,13 +6,13 @@ import { ascending } from "../stats/order-statistics.js";
 export const KiB = 1024;
 export const MiB = 1024 * KiB;
 
-/** A size or a share: a number, or text with a unit such as "64KiB" or "5%". */
+/** A size or a share: a number, or text such as "64KiB" or "5%". */
 export type Quantity = string | number;
 
-/** Text with commas, one entry, or an array. */
+/** Text separated by commas, one entry, or an array. */
 export type List<Entry> = string | Entry | readonly Entry[];
 
-/** The entries of a list: text is split at commas and trimmed, other entries stay unchanged. */
+/** The entries of a list. Text is split at commas and trimmed; other entries stay unchanged. */
 export function listEntries<Entry>(written: List<Entry>): (string | Entry)[] {
   const entries = (Array.isArray(written) ? written : [written]) as (string | Entry)[];
   return entries.flatMap((entry): (string | Entry)[] =>
@@ -20,7 +20,7 @@ export function listEntries<Entry>(written: List<Entry>): (string | Entry)[] {
   );
 }
 
-/** Bytes a unit, by its name in lower case: IEC prefixes are binary, SI prefixes decimal (IEC 80000-13). */
+/** Bytes per unit, by lower-case name: IEC prefixes are binary, SI prefixes decimal (IEC 80000-13). */
 const bytesPerUnit: ReadonlyMap<string, number> = new Map([
   ["", 1],
   ["b", 1],
@@ -34,13 +34,13 @@ const bytesPerUnit: ReadonlyMap<string, number> = new Map([
   ["tib", 1024 ** 4],
 ]);
 
-/** 1.1 * 1000 is not exactly 1100. */
+/** Tolerance for rounding: 1.1 * 1000 is not exactly 1100. */
 const roundingError = 1e-12;
 
 const binaryUnits = ["B", "KiB", "MiB", "GiB", "TiB"] as const;
 
 /**
- * Bytes of a size such as "64KiB", "16MB", "1.5 MiB" or "512"; units in any case, KB/MB/GB/TB decimal and
+ * Parses a size such as "64KiB", "16MB", "1.5 MiB" or "512" into bytes. Units have any case; KB/MB/GB/TB are decimal,
  * KiB/MiB/GiB/TiB binary. Throws a usage error unless it is a positive whole number of bytes, and for a bare "k", "M",
  * "G" or "T", which may mean 1000 or 1024.
  */
@@ -81,22 +81,22 @@ function unknownUnit(text: string, number: string, unit: string): PinbenchError 
 }
 
 /**
- * A size exactly, in the largest binary unit that needs at most two decimals: "64 KiB", "1.5 MiB", "1000 B".
- * `parseSize` can read it.
+ * An exact size in the largest binary unit with at most two decimals: "64 KiB", "1.5 MiB", "1000 B". `parseSize` can
+ * read it.
  */
 export function formatSize(bytes: number): string {
   for (let power = binaryUnits.length - 1; power > 0; --power) {
     const unitBytes = 1024 ** power;
     const value = bytes / unitBytes;
-    // Uses the remainder, because a hundred times the size may not be exact.
+    // Uses the remainder, because a hundred times the size may be inexact.
     if (value >= 1 && ((bytes % unitBytes) * 100) % unitBytes === 0) return `${value} ${binaryUnits[power]}`;
   }
   return `${bytes} B`;
 }
 
 /**
- * A size to about three digits, for amounts of memory: "139.8 GiB", "1.25 GiB", "24.6 MiB". Needs are rounded with
- * Math.ceil and limits with Math.floor, so that the two never look equal if one exceeds the other.
+ * A size to about three digits, for amounts of memory: "139.8 GiB", "1.25 GiB", "24.6 MiB". Round needs with Math.ceil
+ * and limits with Math.floor, so that they look different if one exceeds the other.
  */
 export function formatSizeRounded(bytes: number, round: (value: number) => number = Math.round): string {
   let power = 0;
@@ -109,7 +109,7 @@ export function formatSizeRounded(bytes: number, round: (value: number) => numbe
 const nanosecondsPerUnit: ReadonlyMap<string, number> = new Map([
   ["ns", 1],
   ["us", 1e3],
-  // The micro sign of keyboards (U+00B5), and the Greek letter (U+03BC) that Unicode prefers.
+  // The micro sign of keyboards (U+00B5), and the Greek letter that Unicode prefers (U+03BC).
   ["\u00b5s", 1e3],
   ["\u03bcs", 1e3],
   ["ms", 1e6],
@@ -122,8 +122,8 @@ const nanosecondsPerUnit: ReadonlyMap<string, number> = new Map([
 export const longestNs = 24 * 3600e9;
 
 /**
- * Nanoseconds of a duration such as "8s", "500ms", "250us" or "1.5min". Throws a usage error without a unit, and above
- * a day.
+ * Parses a duration such as "8s", "500ms", "250us" or "1.5min" into nanoseconds. Throws a usage error without a unit,
+ * and above a day.
  */
 export function parseDuration(text: string): number {
   const [, number, unit = ""] = /^(\d+(?:\.\d+)?)\s*([a-z\u00b5\u03bc]+)$/i.exec(text.trim()) ?? [];
@@ -143,12 +143,12 @@ export function formatDuration(durationNs: number): string {
   return inUnit(durationNs, (value, decimals) => String(Number(value.toFixed(decimals))));
 }
 
-/** Twice this time as a flag takes it, from a second to a day: "16s". */
+/** Twice this duration as a flag's value, from a second to a day: "16s". */
 export function doubled(durationNs: number): string {
   return `${Math.ceil(Math.min(longestNs, Math.max(1e9, 2 * durationNs)) / 1e9)}s`;
 }
 
-/** A measured time to three digits, rounded up as in tables: "8.00 s", "350 ms", "12.0 µs". */
+/** A measured duration to three digits, rounded up as in tables: "8.00 s", "350 ms", "12.0 µs". */
 export function formatMeasuredTime(durationNs: number): string {
   return inUnit(durationNs, roundUp);
 }
@@ -166,18 +166,18 @@ function inUnit(durationNs: number, format: (value: number, decimals: number) =>
   return `${format(value, value < 10 ? 2 : value < 100 ? 1 : 0)} ${unit.name}`;
 }
 
-/** The number that "1%" or "0.01" is; NaN for any other text. */
+/** The number in "1%" or "0.01"; NaN for any other text. */
 export function writtenShare(text: string): number {
   const match = /^(\d+(?:\.\d+)?)\s*(%?)$/.exec(text.trim());
   return match === null ? Number.NaN : Number(match[1]) / (match[2] === "%" ? 100 : 1);
 }
 
-/** The number of decimal digits alone, such as 16 or "16"; NaN for anything else. It may be too large to be exact. */
+/** The number in digits such as 16 or "16"; NaN for anything else. It may be too large to be exact. */
 export function writtenWholeNumber(written: Quantity): number {
   return /^\d+$/.test(String(written)) ? Number(written) : Number.NaN;
 }
 
-/** The share in "1%" or "0.01". Throws a usage error unless it is above 0 and at most a half. */
+/** Parses "1%" or "0.01". Throws a usage error unless the share is above 0 and at most a half. */
 export function parsePercent(text: string): number {
   const share = writtenShare(text);
   if (!(share > 0 && share <= 0.5)) {
@@ -189,8 +189,8 @@ export function parsePercent(text: string): number {
 }
 
 /**
- * The numbers in a list such as "1,2,4" or [1, 2, 4], ascending and each once; `what` names them in the message
- * ("workers"). Throws a usage error for an entry that is not a whole number of at least 1.
+ * Parses a list such as "1,2,4" or [1, 2, 4]: ascending, each once. Messages call the numbers `what` ("workers").
+ * Throws a usage error unless all are whole numbers from 1 up.
  */
 export function readCounts(written: List<Quantity>, what: string): number[] {
   const counts = listEntries(written).map((entry) => {
@@ -205,14 +205,14 @@ export function readCounts(written: List<Quantity>, what: string): number[] {
   return ascending(counts);
 }
 
-/** More sizes than anyone reads; a range with more is probably a mistake. */
+/** Nobody reads more sizes; a range with more is probably a mistake. */
 export const maxSizes = 1000;
 
 /**
- * Bytes of a list of sizes and ranges, ascending and each once: "64KiB,1MiB", "1KiB..64MiB*2" (each size is twice the
- * one before) and "1MiB..16MiB+1MiB" (steps of 1 MiB). A range includes its end if a step reaches it. Entries of an
- * array may be numbers of bytes. Throws a usage error for an invalid size, a range that never reaches its end, and more
- * than 1000 sizes.
+ * Parses sizes and ranges into bytes, ascending, each once: "64KiB,1MiB", "1KiB..64MiB*2" (each size doubles the one
+ * before), "1MiB..16MiB+1MiB" (steps of 1 MiB). A range includes its end if a step reaches it. Entries of an array may
+ * be numbers of bytes. Throws a usage error for an invalid size, a range that never reaches its end, and more than 1000
+ * sizes.
  */
 export function readSizes(written: List<Quantity>): number[] {
   const sizes = new Set<number>();

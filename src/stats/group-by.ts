@@ -1,4 +1,4 @@
-/** The items by key, with keys and items in their original order. Map.groupBy() is not in Node 20. */
+/** Groups items by key, in their original order. Node 20 lacks Map.groupBy(). */
 export function groupBy<Item>(items: Iterable<Item>, keyOf: (item: Item) => string): Map<string, Item[]> {
   const groups = new Map<string, Item[]>();
   for (const item of items) {

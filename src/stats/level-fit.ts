@@ -2,38 +2,38 @@ import { median } from "./order-statistics.js";
 import { mean } from "./variance.js";
 
 /**
- * Steps and outages in a trend: logarithms of consecutive figures, at one level until it changes.
+ * Finds steps and outages in a trend: logarithms of consecutive figures, at one level until it changes.
  *
- * The division into levels has the smallest
+ * The chosen division into levels minimises
  *
  *     n ln(variance) + 2.8 ln(n) levels n / (n - p - 1)
  *
- * The variance is that of the residuals without their lag-1 correlation, so that noise that lasts longer than a check is
- * no step. A level costs 1.4 times as much as in Y.-C. Yao, "Estimating the number of change-points via Schwarz
- * criterion", Statistics & Probability Letters 6, 1988: with that, `node bench history` finds a step of 3 standard
- * deviations within four checks in 95 % of trends, and a false one in less than 1 %. The factor, with p = 2 levels - 1
- * parameters, is that of C. M. Hurvich and C.-L. Tsai, "Regression and time series model selection in small samples",
- * Biometrika 76, 1989. For each number of levels the best division is exact (dynamic programming).
+ * The variance is that of the residuals without their lag-1 correlation, so that noise longer than a check is no step.
+ * A level costs 1.4 times as much as in Y.-C. Yao, "Estimating the number of change-points via Schwarz criterion",
+ * Statistics & Probability Letters 6, 1988: then `node bench history` finds a step of 3 standard deviations within four
+ * checks in 95 % of trends, and a false one in less than 1 %. The factor n / (n - p - 1), with p = 2 levels - 1
+ * parameters, is from C. M. Hurvich and C.-L. Tsai, "Regression and time series model selection in small samples",
+ * Biometrika 76, 1989. The best division for each number of levels is exact (dynamic programming).
  */
 const pricePerLevel = 2.8;
 
-/** Fewest values of a level. Fewer are an outage if the trend returns. */
+/** Fewest values of a level. Fewer are an outage if the trend returns to its level. */
 const shortestLevel = 3;
 const longestOutage = 3;
-/** With fewer values nothing is found: the noise is hardly known. */
+/** With fewer values nothing is found, because the noise is hardly known. */
 export const fewestForSteps = 8;
-/** Standard deviations beyond which a value or an outage is far off. */
+/** Values and outages are outliers beyond this many standard deviations. */
 const farDeviations = 6;
-/** The search ends after this many more levels without an improvement; an outage needs two. */
+/** The search stops after this many more levels without improvement; an outage needs two levels. */
 const patience = 4;
-/** Noise with more correlation is not noise between checks. */
+/** Noise with a stronger lag-1 correlation does not count as noise between checks. */
 const mostCorrelation = 0.9;
-/** No figure is more certain than 0.01 %. */
+/** Smallest standard deviation: no figure is more certain than 0.01 %. */
 const leastDeviation = 1e-4;
-/** Largest distance of a possible step from the best one, in log likelihood: exp(-3) is 1/20. */
+/** Possible positions of a step are within this log likelihood of the best one: exp(-3) is 1/20. */
 const stepTolerance = 3;
 
-/** Consecutive values, by the indices of the first one and of the one after the last. */
+/** Consecutive values: the index of the first, and the index after the last. */
 interface Span {
   first: number;
   end: number;
@@ -41,35 +41,35 @@ interface Span {
 
 /** A change from one level to the next. */
 export interface LevelStep {
-  /** Index of the first value after it, and the smallest and largest one that are more than 1/20 as likely. */
+  /** Index of the first value after it, and the smallest and largest index more than 1/20 as likely. */
   at: number;
   earliest: number;
   latest: number;
-  /** The mean after it minus the mean before, and its 95 % interval. */
+  /** Mean after it minus mean before, and its 95 % interval. */
   size: number;
   low: number;
   high: number;
 }
 
-/** The steps and outages of a trend. Sizes are in the unit of its values. */
+/** Steps and outages of a trend, in the unit of its values. */
 export interface LevelFit {
   steps: LevelStep[];
-  /** One to three values far off, to the same side of those before and after. */
+  /** Outliers of one to three values, all above or all below those before and after. */
   outages: (Span & { size: number })[];
   /** Standard deviation of a value about its level. */
   deviation: number;
-  /** The last value minus the median of those before it at its level; null for a single value. */
+  /** The last value minus the median of earlier ones at its level; null for a single value. */
   newest: { size: number; before: number; isFar: boolean } | null;
 }
 
-/** Reads one or more values. The last one or two may be far off before they are a step. */
+/** Fits one or more values. One or two outliers at the end are not yet a step. */
 export function fitLevels(values: readonly number[]): LevelFit {
   const floor = leastVarianceOf(values);
   const canChange = values.length >= fewestForSteps;
   const rough = canChange ? bestDivision(values, 1, floor) : null;
   const outages = rough === null ? [] : outagesOf(values, rough);
   const last = rough?.spans.at(-1);
-  // Too few to be a level, and no reason for one with the values before.
+  // Too few values for a level, and they fit no earlier level.
   const isOpen = last !== undefined && last.first > 0 && last.end - last.first < shortestLevel;
   const aside = isOpen ? [...outages, last] : outages;
   const kept = [...values.keys()].filter((i) => !aside.some(({ first, end }) => i >= first && i < end));
@@ -106,7 +106,7 @@ function newestOf(
   return { size, before: before.length, isFar: Math.abs(size) > farDeviations * deviation };
 }
 
-/** The variance of rounding: half the distance between neighbouring figures is taken to be a standard deviation. */
+/** Variance of rounding: its standard deviation is taken as half the distance of neighbouring figures. */
 function leastVarianceOf(values: readonly number[]): number {
   const sorted = [...values].sort((a, b) => a - b);
   const gaps = sorted.slice(1).map((value, i) => value - sorted[i]!);
@@ -128,15 +128,15 @@ function outagesOf(values: readonly number[], { spans, variance }: Division): Le
 /** Levels, and the remaining noise. */
 interface Division {
   spans: Span[];
-  /** Sum of the residuals' squares up to the value `end` from `first`, about their mean. */
+  /** Sum of squares of the values from `first` up to `end` about their mean. */
   squares: (first: number, end: number) => number;
-  /** Of a residual. */
+  /** Variance of a residual. */
   variance: number;
-  /** Of a mean, times the number of its values: larger if neighbours are alike (first-order autoregression). */
+  /** Variance of a mean times the number of its values: larger if neighbours correlate (first-order autoregression). */
   meanVariance: number;
 }
 
-/** The division with the smallest criterion, into levels of at least `shortest` values each. */
+/** The division that minimises the criterion, with levels of at least `shortest` values. */
 function bestDivision(values: readonly number[], shortest: number, leastVariance: number): Division {
   const n = values.length;
   const squares = squaresWithin(values);
@@ -166,7 +166,7 @@ function bestDivision(values: readonly number[], shortest: number, leastVariance
 
 /** Sums of squares about the mean, from cumulative sums. */
 function squaresWithin(values: readonly number[]): Division["squares"] {
-  // The squares of large values would leave no digits for their differences.
+  // Shifts values to the median, because squares of large values would leave no digits for differences.
   const origin = median(values);
   const [sums, products] = [new Float64Array(values.length + 1), new Float64Array(values.length + 1)];
   for (const [i, value] of values.entries()) {

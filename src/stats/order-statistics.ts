@@ -1,17 +1,17 @@
-/** Functions of samples in ascending order, in the samples' unit: quantiles, the median, and its interval. */
+/** Quantiles, the median and its interval, all in the samples' unit. */
 
 /**
- * An ascending copy of the samples (numeric order, input unchanged). Throws RangeError for an empty input, or one with
- * NaN or an infinity, whose statistics would be meaningless.
+ * A sorted copy of the samples. Throws RangeError for no samples, or for NaN or an infinity, whose statistics mean
+ * nothing.
  */
 function sortedCopy(samples: ArrayLike<number>): Float64Array {
   return sortedIn(new Float64Array(samples.length), samples);
 }
 
-/** Most values for which inserting each is faster than calling a sort. */
+/** Up to this many values, insertion is faster than a sort. */
 const fewValues = 40;
 
-/** Sorts the samples into the first slots of `sorted`, and returns it. */
+/** Sorts the samples into the start of `sorted`, and returns it. */
 function sortedIn(sorted: Float64Array, samples: ArrayLike<number>): Float64Array {
   const { length } = samples;
   if (length === 0) throw new RangeError("no samples");
@@ -27,14 +27,13 @@ function sortedIn(sorted: Float64Array, samples: ArrayLike<number>): Float64Arra
   return length <= fewValues ? sorted : sorted.sort();
 }
 
-/** Reused for sorting a few values, because a comparison needs thousands of medians of five. */
+/** Reused, because a comparison needs thousands of medians of five values. */
 const scratch = new Float64Array(fewValues);
 
 /**
- * The quantile at `probability` (0 to 1) in the samples' unit, type 7: linear interpolation at position (n - 1) p of
- * the sorted samples, the default of R and NumPy (Hyndman and Fan, "Sample Quantiles in Statistical Packages", The
- * American Statistician 50, 1996). Throws RangeError for empty or non-finite samples and for a probability outside 0 to
- * 1.
+ * The quantile at `probability` (0 to 1), type 7: linear interpolation at position (n - 1) p of the sorted samples, the
+ * default of R and NumPy (Hyndman and Fan, "Sample Quantiles in Statistical Packages", The American Statistician 50,
+ * 1996). Throws RangeError for no or non-finite samples and for a probability outside 0 to 1.
  */
 export function quantile(samples: ArrayLike<number>, probability: number): number {
   const { length } = samples;
@@ -46,8 +45,8 @@ export function quantile(samples: ArrayLike<number>, probability: number): numbe
 }
 
 /**
- * Moves the values of ranks `rank` and `rank + 1` (from 0) to these slots: C. A. R. Hoare's quickselect ("Algorithm 65: Find",
- * Communications of the ACM 4, 1961), which is several times as fast as sorting thousands of figures.
+ * Moves the values of ranks `rank` and `rank + 1` (from 0) to these indices. C. A. R. Hoare's quickselect ("Algorithm
+ * 65: Find", Communications of the ACM 4, 1961) is several times as fast as sorting thousands of figures.
  */
 function selectInto(values: Float64Array, rank: number): void {
   let [low, high] = [0, values.length - 1];
@@ -62,7 +61,7 @@ function selectInto(values: Float64Array, rank: number): void {
       ++i;
       --j;
     }
-    // Both ranks lie on one side, or between the sides where the values are the pivot's; else sort what is left.
+    // If both ranks are on one side, continue there; otherwise sort what is left.
     if (rank + 1 <= j) high = j;
     else if (rank >= i) low = i;
     else break;
@@ -70,7 +69,7 @@ function selectInto(values: Float64Array, rank: number): void {
   values.subarray(low, high + 1).sort();
 }
 
-/** `quantile()` of the first `length` samples, already ascending, so that several statistics share one sort. */
+/** `quantile()` of the first `length` samples, already sorted, so that several statistics share one sort. */
 function quantileOfSorted(sorted: Float64Array, probability: number, length = sorted.length): number {
   if (!(probability >= 0 && probability <= 1)) throw new RangeError("a probability lies between 0 and 1");
   const position = (length - 1) * probability;
@@ -80,23 +79,20 @@ function quantileOfSorted(sorted: Float64Array, probability: number, length = so
   return below + (position - index) * (above - below);
 }
 
-/**
- * The middle of the sorted samples, or the mean of the two in the middle. Throws RangeError for empty or non-finite
- * samples.
- */
+/** The middle of the sorted samples, or the mean of the middle two. Throws RangeError for no or non-finite samples. */
 export function median(samples: ArrayLike<number>): number {
   return quantile(samples, 0.5);
 }
 
 /**
- * The standard deviation of normal values with these deviations from their median: their median absolute deviation over
- * 0.6745. Up to half of them may be outliers. Throws RangeError for empty or non-finite deviations.
+ * The standard deviation of normal values with these deviations from their median: the median absolute deviation over
+ * 0.6745. Up to half may be outliers. Throws RangeError for no or non-finite deviations.
  */
 export function robustDeviation(deviations: readonly number[]): number {
   return 1.4826 * median(deviations.map(Math.abs));
 }
 
-/** Two ranks, counted from 1 in the sorted samples, and the coverage of the interval between them. */
+/** Two ranks from 1 up in the sorted samples, and the coverage of the interval between them. */
 interface MedianRanks {
   lowRank: number;
   highRank: number;
@@ -104,9 +100,9 @@ interface MedianRanks {
 }
 
 /**
- * The ranks r and n + 1 - r with the largest r such that P(r <= B <= n - r) >= 0.95, where B, the number of
- * samples below the median, is binomial with n trials of 1/2 (David and Nagaraja, "Order Statistics", section 7.1).
- * Null if even r = 1, the extremes, is not enough: below 6 samples.
+ * The ranks r and n + 1 - r with the largest r for which P(r <= B <= n - r) >= 0.95. B, the number of samples below the
+ * median, is binomial with n trials of 1/2 (David and Nagaraja, "Order Statistics", section 7.1). Null below 6 samples,
+ * where even the extremes (r = 1) are not enough.
  */
 export function medianRanks(sampleCount: number): MedianRanks | null {
   const { inner, total } = binomialSums(sampleCount);
@@ -121,9 +117,9 @@ export function medianRanks(sampleCount: number): MedianRanks | null {
 }
 
 /**
- * Sums of binomial coefficients relative to the largest one, from the middle outwards: `inner[i]` is the sum of C(n, k)
- * over k from floor(n/2) - i to n - floor(n/2) + i, `total` that of all. Relative to the largest, nothing overflows,
- * and what underflows or is cut off at the ends is below the sum's rounding error.
+ * Sums of binomial coefficients from the middle outwards, relative to the largest one: `inner[i]` is the sum of C(n, k)
+ * over k from floor(n/2) - i to n - floor(n/2) + i; `total` is the sum of all. Nothing overflows, and what underflows
+ * or is cut off is below the rounding error.
  */
 function binomialSums(trials: number): { inner: number[]; total: number } {
   const middle = Math.floor(trials / 2);
@@ -141,7 +137,7 @@ function binomialSums(trials: number): { inner: number[]; total: number } {
   return { inner, total: sum };
 }
 
-/** An interval of the median in the samples' unit, and its coverage probability. */
+/** The median's interval in the samples' unit, and its coverage. */
 interface MedianInterval {
   low: number;
   high: number;
@@ -150,8 +146,8 @@ interface MedianInterval {
 
 /**
  * The distribution-free interval of the median between two order statistics: the narrowest symmetric pair of ranks
- * whose exact coverage reaches 95 %. Null if even the extremes do not: below 6 samples. Throws RangeError for
- * non-finite samples. The coverage is for one look at independent samples; repeated looks give a stopping interval.
+ * whose exact coverage is at least 95 %. Null below 6 samples, where even the extremes cover less. Throws RangeError
+ * for non-finite samples. The coverage is for one look at independent samples; repeated looks give a stopping interval.
  */
 export function medianInterval(samples: ArrayLike<number>): MedianInterval | null {
   const ranks = medianRanks(samples.length);
@@ -161,8 +157,8 @@ export function medianInterval(samples: ArrayLike<number>): MedianInterval | nul
 }
 
 /**
- * Median, extremes, and the interval of the median (`low` to `high`, null with too few samples), in the samples' unit,
- * as in the result document. Throws RangeError for empty or non-finite samples.
+ * Median, extremes, and the median's interval (`low` to `high`, null with too few samples), as in the result document.
+ * Throws RangeError for no or non-finite samples.
  */
 export function distribution(samples: ArrayLike<number>) {
   const sorted = sortedCopy(samples);
@@ -177,16 +173,14 @@ export function distribution(samples: ArrayLike<number>) {
 }
 
 /**
- * Whether an interval is more than twice as wide as requested: then its samples vary, and a little more time would not have
- * helped. False without an interval.
+ * Whether an interval is more than twice as wide as requested: the samples vary so much that a little more time would
+ * not have helped. False without an interval.
  */
 export function variesTooMuch(relativeHalfWidth: number | null, precision: number): boolean {
   return relativeHalfWidth !== null && relativeHalfWidth > 2 * precision;
 }
 
-/**
- * Half the width of an interval over its median: 0.01 is "± 1 %". Null without an interval, and for a median of zero.
- */
+/** Half of an interval's width over its median: 0.01 is "± 1 %". Null without an interval or for a median of 0. */
 export function relativeHalfWidth(
   interval: { readonly low: number | null; readonly high: number | null } | null,
   centre: number,
@@ -195,7 +189,7 @@ export function relativeHalfWidth(
   return (interval.high - interval.low) / 2 / Math.abs(centre);
 }
 
-/** Each value once, ascending. */
+/** The distinct values, ascending. */
 export function ascending(values: Iterable<number>): number[] {
   return [...new Set(values)].sort((a, b) => a - b);
 }

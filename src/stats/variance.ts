@@ -2,7 +2,6 @@ export function sumOf(values: readonly number[]): number {
   return values.reduce((sum, value) => sum + value, 0);
 }
 
-/** The arithmetic mean; NaN without values. */
 export function mean(values: readonly number[]): number {
   return sumOf(values) / values.length;
 }

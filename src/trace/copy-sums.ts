@@ -4,14 +4,14 @@ import { sumOf } from "../stats/variance.js";
 import { isLargePageable } from "./pinned-rates.js";
 import type { TracedCopy, TracedProcess } from "./trace-document.js";
 
-/** Larger copies back are results, not single values such as a loss. */
+/** Maximum size of a single value such as a loss; larger copies back are results. */
 const mostValueBytes = 4 * KiB;
 
-/** Time that the program's threads did not go on. */
+/** Time for which the program's threads were blocked. */
 export const blockedNsOf = ({ blockedNs, waitNs }: Pick<TracedCopy, "blockedNs" | "waitNs">) =>
   blockedNs + waitNs;
 
-/** The sums of copies; savings are null if those of any are. */
+/** Sums over copies; savings are null if unknown for any copy. */
 function sumsOfCopies(copies: readonly TracedCopy[]) {
   const sum = (of: (copy: TracedCopy) => number) => sumOf(copies.map(of));
   return {
@@ -40,7 +40,7 @@ export function sumsOf(processes: readonly TracedProcess[]) {
     observedNs: sumOf(processes.map((one) => one.observedNs)),
     h2d: ofDirection("h2d"),
     d2h: ofDirection("d2h"),
-    /** Small copies back, which wait for the GPU. */
+    /** Single values copied back, which wait for the GPU. */
     values: sumsOfCopies(copies.filter(isValue)),
     pinned: sumsOfCopies(copies.filter(({ memory }) => memory === "pinned")),
     pinning: {
@@ -51,7 +51,7 @@ export function sumsOf(processes: readonly TracedProcess[]) {
   };
 }
 
-/** The copies of processes, equal ones added; the largest savings first, then the longest times blocked. */
+/** Copies of all processes, with equal ones added; largest savings first, then longest blocked times. */
 export function joinedCopies(processes: readonly TracedProcess[]): TracedCopy[] {
   const keyOf = ({ direction, memory, sizeBytes, call, range }: TracedCopy) =>
     JSON.stringify([direction, memory, sizeBytes, call, range]);

@@ -3,19 +3,19 @@ import { isPlain } from "../results/variant.js";
 import { KiB } from "../settings/units.js";
 import type { ObservedCopy, TracedCopy } from "./trace-document.js";
 
-/** Smaller pageable copies go through the driver's own buffers: pinning gains little. */
+/** Smaller pageable copies go through the driver's own buffers, so pinning gains little. */
 const leastPinnedBytes = 64 * KiB;
 
 export const isLargePageable = ({ memory, totalBytes, count }: ObservedCopy) =>
   memory === "pageable" && totalBytes / count >= leastPinnedBytes;
 
-/** This machine's rates of pinned copies by one thread, the larger sizes first, and their source. */
+/** This machine's rates of pinned copies by one thread, larger sizes first, and their source. */
 export interface PinnedRates {
   source: string;
   cells: readonly { direction: string; sizeBytes: number; GBps: number }[];
 }
 
-/** The rates in a result; those of its first device, if it has several. */
+/** Pinned rates in a result, of its first device. */
 export function pinnedRatesOf({ cells }: ResultDocument, source: string): PinnedRates {
   const plain = cells.filter((cell) => {
     const isPinned = cell.memory === "pinned" && cell.workers === 1 && cell.mode === "throughput";
@@ -28,13 +28,13 @@ export function pinnedRatesOf({ cells }: ResultDocument, source: string): Pinned
 }
 
 /**
- * The copies with what pinning would save: the engine's time beyond that of pinned copies. Not all of the time of the
- * calls, which also wait for kernels; and if a call is shorter than its copy, it did not wait for all of it.
+ * Adds what pinning would save: the engine's time, or the call's if that is shorter, beyond the time of pinned copies.
+ * The rest of a call's time is waiting for kernels.
  */
 export function withSavings(copies: readonly ObservedCopy[], rates: PinnedRates | null): TracedCopy[] {
   return copies.map((copy) => {
     if (!isLargePageable(copy)) return { ...copy, pinnedGBps: null, savedNs: 0 };
-    // The largest measured size up to the copy's: savings are not exaggerated.
+    // Uses the largest measured size up to the copy's, so that savings are not exaggerated.
     const cell = rates?.cells.find(
       ({ direction, sizeBytes }) => direction === copy.direction && sizeBytes <= copy.totalBytes / copy.count,
     );

@@ -2,35 +2,35 @@ import { z } from "zod";
 import { count, nanoseconds, ratio } from "../settings/schema-parts.js";
 
 /**
- * What `pinbench trace` saw, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates decimal GB/s; unknown values
- * are null. schema/trace-v1.json is generated from here (`npm run schema`).
+ * The document of `pinbench trace`, `schemaVersion: 1`. Times are nanoseconds, sizes bytes, rates decimal GB/s; unknown
+ * values are null. schema/trace-v1.json is generated from here (`npm run schema`).
  */
 
-/** Copies of one size by one function, as the library in the program writes them. */
+/** Copies of one size by one function, as written by the library in the program. */
 const observedCopySchema = z.object({
   direction: z.enum(["h2d", "d2h"]),
-  /** The host memory. */
+  /** Kind of host memory. */
   memory: z.enum(["pageable", "pinned", "managed", "unknown"]),
-  /** The function of CUDA that was called; empty if unknown, and for copies of a CUDA graph. */
+  /** CUDA function that was called; empty if unknown, and for copies of a CUDA graph. */
   call: z.string(),
-  /** The innermost NVTX range around the calls; empty without one. */
+  /** Innermost NVTX range around the calls; empty without one. */
   range: z.string(),
-  /** Of each copy; 0 for copies of many further sizes. */
+  /** Size of each copy; 0 for a sum over many other sizes. */
   sizeBytes: count,
   count: count.positive(),
   totalBytes: count,
   /** Time on the copy engine. */
   engineNs: nanoseconds,
-  /** Time that the calls took their threads. */
+  /** Time for which the calls blocked their threads. */
   blockedNs: nanoseconds,
   /** Time in a synchronization right after the call. */
   waitNs: nanoseconds,
-  /** Part of the time on the engine, for copies on streams that also run kernels. */
+  /** Part of the engine time, for copies on streams that also run kernels. */
   behindKernelsNs: nanoseconds,
 });
 
 const tracedCopySchema = observedCopySchema.extend({
-  /** Of large pageable copies: the rate of pinned ones of this size; null if unknown. */
+  /** For large pageable copies: rate of pinned copies of this size; null if unknown. */
   pinnedGBps: ratio.positive().nullable(),
   /** Time that pinned memory would save; null if unknown. */
   savedNs: nanoseconds.nullable(),
@@ -38,23 +38,23 @@ const tracedCopySchema = observedCopySchema.extend({
 
 const processFields = {
   pid: count,
-  /** The environment's RANK; empty without. */
+  /** The environment variable RANK; empty without one. */
   rank: z.string(),
-  /** The CUPTI that recorded, and its version. */
+  /** CUPTI library that recorded, with its version. */
   cupti: z.string(),
-  /** Why nothing, or not everything, was recorded; null if all was. */
+  /** Why records are missing; null if they are complete. */
   error: z.string().nullable(),
-  /** From the process' first use of CUDA to its last records, within --skip and --for. */
+  /** Time from the process' first use of CUDA to its last records, within --skip and --for. */
   observedNs: nanoseconds,
-  /** False if the process was killed, or still ran: its last second may be missing. */
+  /** False if the process was killed or still ran; then its last second may be missing. */
   isComplete: z.boolean(),
-  /** Whether CUPTI stopped reporting before the end, as it does if another profiler takes it over. */
+  /** Whether CUPTI stopped reporting before the end, for example because another profiler took over. */
   isSilent: z.boolean(),
-  /** Records for which CUPTI had no room. */
+  /** Number of records that CUPTI had no room for. */
   droppedRecords: count,
-  /** Copies whose call was not recorded. */
+  /** Number of copies whose call was not recorded. */
   copiesWithoutCall: count,
-  /** Functions that pin memory or free it. */
+  /** Calls that pin or free memory. */
   pinningCalls: z.array(z.object({ name: z.string(), count, timeNs: nanoseconds })),
 };
 
@@ -64,7 +64,7 @@ export const processFileSchema = z.object({ ...processFields, copies: z.array(ob
 const programFields = {
   createdAt: z.iso.datetime(),
   command: z.string(),
-  /** Those that used CUDA. */
+  /** Processes that used CUDA. */
   processes: z.array(z.object({ ...processFields, copies: z.array(tracedCopySchema) })),
 };
 
@@ -74,9 +74,9 @@ export const traceSchema = z.object({
   tool: z.object({ name: z.literal("pinbench"), version: z.string() }),
   host: z.string(),
   ...programFields,
-  /** The file, or the device, of the pinned rates; null if they are unknown. */
+  /** File or device from which pinned rates come; null if unknown. */
   pinnedRates: z.string().nullable(),
-  /** Of `compare`: the earlier trace; null otherwise. */
+  /** The earlier trace, if two are compared; otherwise null. */
   earlier: z.object(programFields).nullable(),
 });
 

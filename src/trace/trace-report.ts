@@ -35,7 +35,7 @@ export const traceKind: DocumentKind<Trace> = {
 };
 
 const mostBriefRows = 8;
-/** A smaller share of the time does not matter. */
+/** Smaller shares of the time do not matter. */
 const leastShare = 0.01;
 
 function traceReport(trace: Trace): Report {
@@ -116,7 +116,7 @@ function answersOf(processes: readonly TracedProcess[], sums: TraceSums): Note[]
   const copies = processes.flatMap((one) => one.copies);
   const isWhole =
     isTraced && processes.every(({ droppedRecords, isComplete }) => droppedRecords === 0 && isComplete);
-  // None is a large pageable one.
+  // No large pageable copies were found.
   if (!isWhole || copies.some(({ memory }) => memory !== "pinned" && memory !== "pageable")) return [];
   const isPinned = copies.some(({ memory }) => memory === "pinned");
   return [
@@ -142,7 +142,7 @@ function pageableAnswer(
   ];
 }
 
-/** What else blocks, if it matters. */
+/** Findings on other calls that block, if they matter. */
 function findingsOf({ observedNs, values, pinning, pinned }: TraceSums): Note[] {
   const valuesNs = blockedNsOf(values);
   const matters = (timeNs: number) => timeNs > 0 && timeNs >= leastShare * observedNs;
@@ -217,7 +217,7 @@ function copyGrids(copies: readonly TracedCopy[]): Grid[] {
 
 type SumRow = readonly [name: string, sums: TraceSums];
 
-/** A row for each process and their sum; or for before and now. */
+/** A row for each process and a sum, or for before and now. */
 function sumGrid(rows: readonly SumRow[]): Grid {
   return {
     caption: "Sums, times in ms",

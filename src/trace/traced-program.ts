@@ -13,13 +13,13 @@ import { processFileSchema, type TracedProcess } from "./trace-document.js";
 
 const injection = "CUDA_INJECTION64_PATH";
 
-/** What of the program is recorded, from its start, and how. */
+/** What to record of the program, and how. */
 type TraceOptions = Pick<CommandSettings<"trace">, "skipNs" | "forNs" | "cupti" | "nvtx">;
 
-/** How long after the end of --for the processes have written their last sums. */
+/** Time after the end of --for by which processes have written their last sums. */
 export const lastWriteMs = 2500;
 
-/** A command whose processes CUDA loads our library into. It ends by itself, also if pinbench is killed. */
+/** A command in whose processes CUDA loads our library. It ends by itself, even if pinbench is killed. */
 export class TracedProgram {
   private constructor(
     readonly child: Child,
@@ -58,13 +58,13 @@ export class TracedProgram {
     return files.sort().flatMap((name) => processOf(readText(this.folder, name) ?? "", rates));
   }
 
-  /** Processes that still run can then no longer write. */
+  /** Removes the folder; running processes can no longer write. */
   removeFolder(): void {
     rmSync(this.folder, { recursive: true, force: true });
   }
 }
 
-/** Throws a PinbenchError if the disk has no room for the processes' sums: without any, none would seem to use CUDA. */
+/** Throws a PinbenchError if the disk has no room for the sums: without them, no process would seem to use CUDA. */
 function proveRoom(folder: string): void {
   const path = join(folder, "room");
   try {
@@ -80,7 +80,7 @@ function proveRoom(folder: string): void {
   }
 }
 
-/** A file that is not whole was cut short by a full disk. */
+/** The process in a file; none if a full disk cut the file short. */
 function processOf(text: string, rates: PinnedRates | null): TracedProcess[] {
   try {
     const file = processFileSchema.parse(JSON.parse(text));
@@ -90,7 +90,7 @@ function processOf(text: string, rates: PinnedRates | null): TracedProcess[] {
   }
 }
 
-/** The library, next to the addon. Throws a PinbenchError if there is none, or another profiler takes its place. */
+/** The library's path, next to the addon. Throws a PinbenchError if it is missing, or another profiler replaces it. */
 function traceLibrary(): string {
   if (process.env[injection]) {
     throw new PinbenchError("usage", `another profiler traces this command: ${injection} is set.`, {

@@ -4,28 +4,25 @@ import { count } from "../settings/schema-parts.js";
 import { type PlacedRank, processPlacementSchema } from "./process-binding.js";
 
 /**
- * Runs a loader under a setting and reports when its batches arrive: the user's own Dataset in their own Python
- * (torch/), the engine's model of a loader (model/), or a running training job (live/). It only measures: its caller
- * decides how many batches are enough and which setting is good. One trial at a time.
+ * Runs a loader with one setting at a time and reports when its batches arrive: the user's Dataset in their Python
+ * (torch/), a simulated loader (model/) or a running job (live/). The caller decides how many batches are enough and
+ * which setting is good.
  */
 export interface Probe {
   readonly facts: ProbeFacts;
-  /**
-   * For a running job: aborted if no further trial is possible, which is no fault; the reason is jobEnded if the job
-   * has ended.
-   */
+  /** For a running job: aborted if no further trial is possible; the reason is `jobEnded` if the job has ended. */
   readonly over?: AbortSignal;
   /**
-   * Runs one setting from its start until `enough` returns true, a fault, or an abort. A fault of this setting is a
-   * Trial with a failure; rejects with a PinbenchError only if no further trial can succeed.
+   * Runs one setting until `enough` returns true, it fails, or an abort. A failure of this setting is part of the
+   * Trial; rejects with a PinbenchError only if no further trial can succeed.
    */
   measure(setting: LoaderSetting, control: TrialControl): Promise<Trial>;
   /**
-   * Prepares a trial, so that the trials of several probes begin at the same moment. Never rejects: `measure` reports
-   * what fails. Without it, the probe is always ready.
+   * Prepares a trial, so that trials of several probes start together. Never rejects: `measure` reports failures.
+   * Absent if no preparation is needed.
    */
   ready?(signal: AbortSignal): Promise<void>;
-  /** Ends all that the probe has started, by force if necessary; nothing is left behind. Never rejects. */
+  /** Ends all processes of the probe, by force if necessary. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -35,36 +32,33 @@ export const jobEnded = "the job has ended";
 /** Conditions that end a trial. */
 export interface TrialControl {
   /**
-   * Called with all arrivals so far whenever more have come; true ends the trial. Steady clock, from the loader's
-   * start. `elapsedNs`: the trial's time if the arrivals leave some of it out.
+   * Called with all arrivals so far when new ones come; true ends the trial. Nanoseconds from the loader's start.
+   * `elapsedNs`: the trial's time, if arrivals leave some of it out.
    */
   enough: (arrivalsNs: readonly number[], elapsedNs?: number) => boolean;
-  /**
-   * For a running job: this many epochs must have begun as well, unless that takes longer than this from the trial's
-   * start.
-   */
+  /** For a running job: the trial also waits for `least` epoch starts, but not longer than `withinNs`. */
   epochTurns?: { least: number; withinNs: number };
-  /** Ends the trial with the batches so far: `failure` is null, and `aborted` true. */
+  /** Ends the trial early: `aborted` is true and `failure` null. */
   signal: AbortSignal;
-  /** Time without a batch after which a trial hangs: its fault is then "hang". */
+  /** Time without a batch after which the trial fails with "hang". */
   timeoutNs: number;
 }
 
-/** One run of a loader under one setting: the document's record without the number of batches that a rate ignores. */
+/** One run of a loader with one setting; `droppedBatches` is known only to the search. */
 export interface Trial extends Omit<TrialRecord, "droppedBatches"> {
   setting: LoaderSetting;
 }
 
-/** Measurements of a trial besides the arrivals. */
+/** A trial's measurements other than arrivals. */
 export type Figures = Omit<Trial, "setting" | "arrivalsNs" | "aborted" | "failure">;
 
-/** A trial that has ended, and whether its process can run another: it is idle, or has released its loader. */
+/** A finished trial, and whether its process can run another one. */
 export interface TrialRun {
   trial: Trial;
   isUsable: boolean;
 }
 
-/** What facts.py says of a loader's first batch, and of the process that gets it. */
+/** What facts.py reports about the first batch and about the process that gets it. */
 export const batchFactsSchema = z.object({
   device: z.string().nullable(),
   runtime: z.string(),
@@ -79,16 +73,16 @@ export const batchFactsSchema = z.object({
 
 export type BatchFacts = z.infer<typeof batchFactsSchema>;
 
-/** Facts that a probe knows when it is ready: those of the document, and those that decide which settings fit. */
+/** The document's facts about a probe, and those that decide which settings fit. */
 export interface ProbeFacts extends ProbeRecord {
-  /** File descriptors that a batch in flight holds in the probe's process, and the soft limit there. */
+  /** File descriptors that each batch in flight holds open, and the process' soft limit. */
   filesPerBatch: number;
   fileLimit: number | null;
   filesInUse: number | null;
-  /** Whether a running job makes its loader anew for each epoch, so that no worker can persist. */
+  /** Whether a running job constructs its loader in each epoch, so that workers cannot persist. */
   isRenewed?: boolean;
-  /** Whether a running loop also waits for other ranks, which hides their waits for data in its own time. */
+  /** Whether the loop also waits for other ranks, so that waits for data look like its own work. */
   waitsForRanks?: boolean;
-  /** The places of the processes that iterate loaders; absent for a model. */
+  /** CPUs, memory policy and GPU of the processes that iterate loaders; absent for a model. */
   places?: readonly PlacedRank[];
 }

@@ -12,7 +12,7 @@ import { constants } from "./search/constants.js";
 /** Resources that the loaders of this node's training processes share. */
 export type MachineLimits = Omit<Tuning["machine"], "hostname" | "cpuModel">;
 
-/** The current limits, read below `root`, which tests replace. */
+/** The current limits. Tests replace `root`. */
 export function machineLimits(ranks: number, root = "/"): MachineLimits {
   return {
     usableCpus: usableCpuCount(root),
@@ -23,7 +23,7 @@ export function machineLimits(ranks: number, root = "/"): MachineLimits {
   };
 }
 
-/** The same for processes that their launcher has bound to some of the CPUs; unchanged unless all ranks are known. */
+/** Limits for processes that their launcher has bound to some CPUs; unchanged unless all ranks are known. */
 export function limitsOfProcesses(limits: MachineLimits, processes: readonly PlacedRank[]): MachineLimits {
   if (processes.length < limits.ranks) return limits;
   const { size } = new Set(processes.flatMap(({ place }) => place.cpus));
@@ -39,14 +39,14 @@ function freeSharedMemoryBytes(root: string): number | null {
   }
 }
 
-/** CPUs that each of the node's processes may keep busy; at least 1. */
+/** CPUs for each training process of the node; at least 1. */
 export function cpusPerRank({ usableCpus, ranks }: MachineLimits): number {
   return Math.max(1, Math.floor(usableCpus / ranks));
 }
 
 /**
- * Bytes and file descriptors that a setting needs, as far as known before a trial; `workerBytes` is the memory that a
- * worker of earlier trials comes to own over an epoch, 0 before any.
+ * Bytes and file descriptors that a setting needs. `workerBytes`: memory that a worker came to own over an epoch in
+ * earlier trials; 0 before any.
  */
 export function needOf(setting: LoaderSetting, facts: ProbeFacts, workerBytes: number) {
   const { numWorkers, pinMemory } = setting;
@@ -60,14 +60,12 @@ export function needOf(setting: LoaderSetting, facts: ProbeFacts, workerBytes: n
   };
 }
 
-/** Pinned blocks have sizes of powers of two so that they can be reused, in torch and in pinbench's model of it. */
+/** Torch rounds pinned blocks up to powers of two to reuse them; the model does so too. */
 function pinnedBlockBytes(bytes: number): number {
   return 2 ** Math.ceil(Math.log2(Math.max(1, bytes)));
 }
 
-/**
- * Why a setting does not fit on this machine next to those of the other ranks, to follow "skipped: "; null if it does.
- */
+/** Why a setting does not fit on this machine with all ranks, to follow "skipped: "; null if it fits. */
 export function misfit(
   setting: LoaderSetting,
   facts: ProbeFacts,
@@ -91,7 +89,7 @@ export function misfit(
   return null;
 }
 
-/** The same for memory alone. */
+/** Like misfit(), for memory only. */
 export function memoryMisfit(
   setting: LoaderSetting,
   facts: ProbeFacts,

@@ -13,17 +13,17 @@ import { openModelProbe } from "./model/model-probe.js";
 import { openRankedProbe } from "./ranked-probe.js";
 import { openTorchProbe } from "./torch/torch-probe.js";
 
-/** What a caller does while a model of a loader opens its device. */
+/** Calls to the caller while a simulated loader opens its device. */
 export interface Opening {
-  /** Announces that this process uses devices, and may wait for them; false if interrupted before. */
+  /** Announces that this process uses devices, and may wait for them; false if interrupted. */
   begin(sharing: DeviceSharing): Promise<boolean>;
-  /** What was opened: the emulated device's figures are not a GPU's. */
+  /** Called with the backend, because figures of the emulated device are not a GPU's. */
   onOpen(opened: Pick<LoadedAddon, "passedOver"> & { backend: Backend }): void;
 }
 
 /**
- * Opens the probe that the settings ask for: the user's own data, or a model of a loader, which `opening` announces to
- * other users of the device. Rejects with a PinbenchError.
+ * Opens a probe for the user's own data, or a simulated loader, whose device `opening` announces to other users.
+ * Rejects with a PinbenchError.
  */
 export async function openProbe(
   settings: TuneSettings,
@@ -67,7 +67,7 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, opening?: 
   const { step } = settings;
   if (step !== null && "function" in step) refuse(settings, "without --torch", ["step"]);
   const data = settings.data === null ? null : await listDataFolder(settings.data);
-  // Decoding enlarges most files, but only the data set knows how much.
+  // A decoded sample is usually larger than its file, by an unknown factor.
   const sampleBytes = settings.sample?.bytes ?? (data && Math.ceil(data.meanBytes));
   if (sampleBytes === null) {
     throw new PinbenchError("usage", "There is no data to tune for.", {
@@ -91,7 +91,7 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, opening?: 
   }
   const { ranks } = settings;
   const others = backend.facts.devices.filter(({ ordinal }) => ordinal !== device.ordinal);
-  // Each process has its own GPU, as training processes do, if there are enough.
+  // Each rank gets its own GPU, as in a training, if there are enough.
   const used = [device, ...others].slice(0, ranks);
   const shared = sharedDevices(backend, used);
   const sharing = shared.length === 0 ? null : new DeviceSharing(shared, { command: "tune", ownerPid: null });
@@ -131,10 +131,7 @@ async function openModel(settings: TuneSettings, signal: AbortSignal, opening?: 
   }
 }
 
-/**
- * After each trial, checks for other users of the devices that the probe has open; a note on them counts for all
- * trials.
- */
+/** Wraps a probe to check for other users of its devices after each trial; a note on them applies to all trials. */
 export function watched(probe: Probe, sharing: DeviceSharing, open: readonly number[]): Probe {
   const { notes } = probe.facts;
   const addNotes = () => {
@@ -161,7 +158,7 @@ export function watched(probe: Probe, sharing: DeviceSharing, open: readonly num
   };
 }
 
-/** Throws a usage error if a setting was given that only another source of data uses. */
+/** Throws a usage error for settings that only another source of data uses. */
 export function refuse(
   settings: TuneSettings,
   where: string,

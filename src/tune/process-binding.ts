@@ -5,7 +5,7 @@ import { cpusOfNode, numaNodeOfPciDevice, numaNodes } from "../host/topology.js"
 import { count } from "../settings/schema-parts.js";
 import { groupBy } from "../stats/group-by.js";
 
-/** Where a training process may run and takes memory from, and its GPU; null if the system hides it, or without a GPU. */
+/** A training process' CPUs, memory policy and GPU; null if the system hides them, or without a GPU. */
 export const processPlacementSchema = z.object({
   cpus: z.array(count),
   /** As in numa_maps: "default", "bind:0", "prefer:1". */
@@ -15,15 +15,14 @@ export const processPlacementSchema = z.object({
 
 export type ProcessPlacement = z.infer<typeof processPlacementSchema>;
 
-/** A training process of this node. */
 export interface PlacedRank {
   rank: number;
   place: ProcessPlacement;
 }
 
 /**
- * Where processes, and the workers that inherit their binding, are not bound to the NUMA node of their GPU: a sentence
- * for each kind, without a full stop. Empty with one node, and without a GPU. The GPU's node is the one that sysfs names.
+ * Processes that are not bound to the NUMA node of their GPU (from sysfs): a sentence for each kind, without a full
+ * stop. Workers inherit the binding. Empty with one node or without a GPU.
  */
 export function bindingFaults(ranks: readonly PlacedRank[], root = "/"): string[] {
   const nodes = numaNodes(root).map((node) => ({ node, cpus: new Set(cpusOfNode(node, root)) }));
@@ -43,7 +42,7 @@ interface NodeCpus {
   cpus: ReadonlySet<number>;
 }
 
-/** "CPUs of NUMA node 1, GPU on node 0: bind it ..."; null if the process is bound to this node. */
+/** The sentence's part, "CPUs of NUMA node 1, GPU on node 0: bind it ..."; null if the process is bound to the node. */
 function faultOf(
   { cpus, memoryPolicy }: ProcessPlacement,
   near: number | null,
@@ -64,7 +63,7 @@ function faultOf(
   return `${uses.join(" and ")}, GPU on node ${near} by sysfs: bind it with ${bound}; \`pinbench run --numa all\` shows the gain`;
 }
 
-/** The nodes that new memory comes from; null for those of the CPUs that touch it. */
+/** The NUMA nodes of new memory; null if it comes from the node of the CPU that touches it. */
 function nodesOfPolicy(policy: string | null): number[] | null {
   const [, list = ""] = /^(?:bind|prefer|interleave)[^:]*:(.*)$/.exec(policy ?? "") ?? [];
   const nodes = parseCpuList(list) ?? [];

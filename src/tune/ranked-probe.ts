@@ -3,8 +3,8 @@ import { mean } from "../stats/variance.js";
 import type { Figures, Probe, ProbeFacts, Trial, TrialControl } from "./loader-probe.js";
 
 /**
- * One probe for all training processes of a node, opened by `open(rank)` with ranks from 0: their loaders compete for
- * CPUs and memory, as in the training. Rejects if one of them does; the others are closed then.
+ * A probe for all training processes of a node; their loaders compete for CPUs and memory, as in a training.
+ * `open(rank)` opens the probe of a rank, from 0. If one rejects, this does too, and closes the others.
  */
 export async function openRankedProbe(ranks: number, open: (rank: number) => Promise<Probe>): Promise<Probe> {
   const opened = await Promise.allSettled(Array.from({ length: ranks }, (_, index) => open(index)));
@@ -16,8 +16,8 @@ export async function openRankedProbe(ranks: number, open: (rank: number) => Pro
 }
 
 /**
- * Runs each trial in all ranks at once. A batch has arrived when the last rank has its own, because a training that
- * sums gradients waits for the slowest. All other figures are means over the ranks.
+ * Runs each trial in all ranks at once. A batch counts as arrived once every rank has its own: training steps wait for
+ * the slowest rank. All other figures are means over the ranks.
  */
 class RankedProbe implements Probe {
   readonly facts: ProbeFacts;
@@ -46,7 +46,7 @@ class RankedProbe implements Probe {
         ending.abort();
         throw error;
       });
-      // In a training, the others would wait for it.
+      // In a training, the other ranks would wait for the failed one.
       if (trial.failure !== null) ending.abort();
       return trial;
     };
@@ -74,7 +74,7 @@ class RankedProbe implements Probe {
   }
 }
 
-/** When each batch had arrived in all ranks. */
+/** Arrival times of batches in all ranks. */
 class LatestArrivals {
   readonly ns: number[] = [];
   readonly #ofRanks: (readonly number[])[];
@@ -83,7 +83,7 @@ class LatestArrivals {
     this.#ofRanks = Array.from({ length: ranks }, () => []);
   }
 
-  /** Sets all arrivals of a rank so far; returns whether batches have newly arrived in all ranks. */
+  /** Sets a rank's arrivals so far; returns whether further batches have arrived in all ranks. */
   add(rank: number, arrivalsNs: readonly number[]): boolean {
     this.#ofRanks[rank] = arrivalsNs;
     const batches = Math.min(...this.#ofRanks.map(({ length }) => length));
@@ -107,7 +107,7 @@ function figuresOfOne(trials: readonly Trial[], kind: ProbeFacts["kind"]): RankF
   const whereKnown = (of: "collateNsPerBatch" | "handOverNsPerBatch" | "workerEpochBytes") =>
     known(of).length === 0 ? {} : { [of]: middle(of) };
   const shared = known("sharedMemoryBytes");
-  // Each process sees the use of /dev/shm by all ranks; the model counts each loader's own.
+  // Each process sees the ranks' joint use of /dev/shm; the simulated loader counts its own.
   const sharers = kind === "native" ? 1 : trials.length;
   return {
     waitNsPerBatch: middle("waitNsPerBatch"),

@@ -3,8 +3,8 @@ import type { LoaderSetting, TrialFailure } from "../results/tuning.js";
 import { doubled } from "../settings/units.js";
 
 /**
- * Calls `isOver` once nothing has come for `silentMs`, unless the returned function is called before. What came while this
- * process had no CPU is read first: its timers are late then, and are the first to be called.
+ * Calls `isOver` after `silentMs`, unless the returned function is called before. If this process had no CPU, its late
+ * timers run before it reads messages, so `isOver` waits for those.
  */
 export function afterSilence(silentMs: number, isOver: () => void): () => void {
   let immediate: NodeJS.Immediate | undefined;
@@ -17,7 +17,7 @@ export function afterSilence(silentMs: number, isOver: () => void): () => void {
   };
 }
 
-/** The failure of a trial without a batch for `timeoutNs`; `at` continues the sentence, `cause` may be one of its own. */
+/** Failure of a trial without a batch for `timeoutNs`; `at` continues the message, `cause` precedes the remedy. */
 export function hangFailure(
   setting: LoaderSetting,
   { batches, timeoutNs, at = "", cause = null, ...more }: HangFacts,

@@ -14,9 +14,8 @@ import { checksOf, recommend } from "./search/recommend.js";
 import { search } from "./search/search.js";
 import { Trials } from "./search/trials.js";
 
-/** Options of a search, its machine and its command line. */
 export interface TuneRequest extends Pick<TuneSettings, "maxWorkers" | "timeoutNs">, Call {
-  /** Time for the search alone, from when the probe is ready. */
+  /** Time for the search, counted from when the probe is ready. */
   budgetNs: number;
   limits: MachineLimits;
   /** The folder with /proc and /sys, which tests replace. */
@@ -24,8 +23,8 @@ export interface TuneRequest extends Pick<TuneSettings, "maxWorkers" | "timeoutN
 }
 
 /**
- * Measures settings with an open probe until the search is done or the budget is used, and recommends one. After an
- * abort, or if the probe fails, it returns the results so far. Rejects with a PinbenchError if there are none.
+ * Measures settings with an open probe until the search is done or the budget used, and recommends one. After an abort
+ * or a failed probe, returns the results so far; rejects with a PinbenchError if there are none.
  */
 export async function tuneLoader(
   probe: Probe,
@@ -52,7 +51,7 @@ export async function tuneLoader(
   try {
     isDone = await search(trials, spentShare);
   } catch (reason) {
-    // The measurements so far must not be lost.
+    // Keeps the measurements so far.
     if (!(reason instanceof PinbenchError) || trials.tried.length === 0) throw reason;
     error = reason.message;
   }
@@ -106,12 +105,11 @@ function probeRecord({ facts }: Probe, root?: string): ProbeRecord {
   return probeSchema.parse(faults.length === 0 ? facts : { ...facts, bindingFaults: faults });
 }
 
-/** Whether a search has measured any setting. */
 export function hasScore({ tried }: Tuning): boolean {
   return tried.some(({ score }) => score !== null);
 }
 
-/** The exit code of a finished search. Throws a PinbenchError if it could not continue, or found nothing. */
+/** The exit code of a finished search. Throws a PinbenchError if it could not continue or found nothing. */
 export function tuningExitCode(tuning: Tuning): ExitCode {
   if (tuning.run.error !== null) {
     throw new PinbenchError("measurement", `The search could not go on: ${tuning.run.error}`);

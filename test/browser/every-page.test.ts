@@ -11,7 +11,7 @@ useBrowser();
 /** Set by `node bench page --screenshots`: where pictures of the pages go. */
 const pictures = process.env.PINBENCH_SCREENSHOTS;
 
-/** Flags and times that two lines share. */
+/** Flags and times that are broken over two lines. */
 const brokenWords = (page: Page) =>
   page
     .locator(".whole-word")
@@ -47,7 +47,7 @@ const spoiltLabels = (page: Page) =>
     });
   });
 
-it.each(exampleNames)("a page of kind %s is small, and reads well on every screen", async (name) => {
+it.each(exampleNames)("a page of kind %s is small, accessible and not cut on any screen", async (name) => {
   const html = await examplePage(name);
   expect(Buffer.byteLength(html)).toBeLessThan(300_000);
   const { page, complaints } = await showHtml(html);

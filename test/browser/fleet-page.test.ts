@@ -12,14 +12,14 @@ useBrowser();
 const show = async (document: FleetDocument, look?: Parameters<typeof showHtml>[1]) =>
   showHtml(await pageOfDocuments([{ kind: "fleet", path: null, document }]), look);
 
-/** The lowest pixel of what a selector finds, which all must be seen. */
+/** The lowest pixel of the elements that a selector finds, all of which must be visible. */
 async function bottomOf(page: Page, selector: string): Promise<number> {
   const boxes = await Promise.all((await page.locator(selector).all()).map((one) => one.boundingBox()));
   return Math.max(...boxes.map((box) => box!.y + box!.height));
 }
 
-describe.each(screens)("on $name", ({ look }) => {
-  it("the answer is above the first chart or beside it, and the slow GPUs are below the answer", async () => {
+describe.each(screens)("the HTML page of a fleet on $name", ({ look }) => {
+  it("shows the answer above or beside the first chart, and the table of slow GPUs below the answer", async () => {
     const { page } = await show(buildMixedFleet(), look);
     const chart = (await page.locator("figure").first().boundingBox())!;
     const answers = (await page.locator(".first > div").first().boundingBox())!;
@@ -36,7 +36,7 @@ describe.each(screens)("on $name", ({ look }) => {
     );
   });
 
-  it("slow GPUs have the colour that the legend calls slow, and their names beside them", async () => {
+  it("draws slow GPUs in the legend's colour for slow, with their names next to them", async () => {
     const [inFirst] = buildOutlier("n02").cells;
     const cells = [inFirst!, { ...pinnedFrom, figure: 42.4, expected: 53.1, change: -0.2 }];
     const fleet = buildFleet({ outliers: [buildOutlier("n02", { cells })] });

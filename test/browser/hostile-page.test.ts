@@ -15,7 +15,7 @@ import {
 } from "../helpers/result-document.js";
 import { openTables, overhang, type ShownPage, showHtml, showPage, useBrowser } from "./shown-page.js";
 
-/** Results may be anybody's: what their texts say is shown, does nothing, and leaves the page as it is. */
+/** Results may come from anybody: their texts are shown, but must not run anything or break the page. */
 
 useBrowser();
 
@@ -23,15 +23,15 @@ const texts = {
   "an image that runs a script": `<img src="https://evil.example/i.png" onerror="window.ran=1">`,
   "a script": `<script>window.ran=1</script>`,
   "the end of a script and a new one": `</script><script>window.ran=1</script>`,
-  "the end of every element it may stand in": `"></title></style></textarea></select></svg></table><iframe src="https://evil.example/">`,
+  "the end tags of all elements around it": `"></title></style></textarea></select></svg></table><iframe src="https://evil.example/">`,
   "quotes that would end an attribute": `" onload="window.ran=1" x='`,
   "the ends of comments and of sections": `--><!-- ]]><![CDATA[ <script>window.ran=1</script>`,
-  entities: "&lt;script&gt;window.ran=1&lt;/script&gt; &#60;b&#62;",
-  "an address": "javascript:window.ran=1",
-  "an opened element": `<svg onload=window.ran=1><style>@import "https://evil.example/s.css";body{display:none}`,
-  "marks that turn text around": "GPU \u202egnp.evil\u202c \u2066x\u2069 \u200f",
+  "HTML entities": "&lt;script&gt;window.ran=1&lt;/script&gt; &#60;b&#62;",
+  "a javascript: address": "javascript:window.ran=1",
+  "an element that is not closed": `<svg onload=window.ran=1><style>@import "https://evil.example/s.css";body{display:none}`,
+  "marks that reverse the direction of text": "GPU \u202egnp.evil\u202c \u2066x\u2069 \u200f",
   "control characters": "a\u0000b\u0007c\u001b[2Jd\r\ne\u2028f",
-  "pictograms and half characters": "👩‍🚀 \ud83d \ude80 \uffff é̂̂̂̂",
+  "emoji and halves of characters": "👩‍🚀 \ud83d \ude80 \uffff é̂̂̂̂",
   "10 kB without a blank": "x".repeat(10_000),
   "10 kB of words": "overlong words ".repeat(700),
 } as const;
@@ -76,13 +76,13 @@ function chapterOf(text: string): Chapter {
   return { ...hostile, charts };
 }
 
-/** Words of which pinbench's own types say what they can be. */
+/** Fields whose values pinbench itself chooses. */
 const isOwn = new Set(["kind", "scale", "axis", "tone", "align", "unit", "direction"]);
 
 async function expectHarmless({ page, complaints, requests }: ShownPage, text: string): Promise<void> {
   expect(await page.evaluate(() => (window as { ran?: unknown }).ran)).toBeUndefined();
   expect(requests).toEqual([]);
-  // What the page's policy forbids would stand here: nothing even tried.
+  // Anything that the page's policy blocked would stand here: nothing was even tried.
   expect(complaints).toEqual([]);
   expect(await page.locator("img, iframe, form, link, object, embed, style:not(head style)").count()).toBe(0);
   expect(await page.locator("main").getByRole("heading", { level: 2 }).count()).toBeGreaterThan(0);
@@ -91,7 +91,7 @@ async function expectHarmless({ page, complaints, requests }: ShownPage, text: s
   if (text.includes("evil.example")) expect(all.includes("evil.example")).toBe(true);
 }
 
-/** What turns text around, and what is no text but a line's end. */
+/** Characters that reverse the direction of text, and control characters except line feeds. */
 const obeyed = /\p{Bidi_Control}|[^\P{Cc}\n]|[\u2028\u2029]/gu;
 
 async function useEverything(page: Page): Promise<void> {
@@ -114,7 +114,7 @@ async function expectShape(page: Page): Promise<void> {
 }
 
 it.each(Object.entries(texts))(
-  "a page shows %s in each of its texts without any effect, and keeps its structure",
+  "an HTML page shows %s in any of its texts as text, runs nothing and keeps its layout",
   async (_, text) => {
     const shown = await showPage([resultChapter(documentOf(text)), chapterOf(text)]);
     await expectShape(shown.page);
@@ -129,25 +129,25 @@ describe("the page's content security policy", () => {
   it.each([
     ["a script", "<script>window.ran = 1</script>"],
     ["a module", '<script type="module">window.ran = 1</script>'],
-    ["a script from elsewhere", '<script src="https://evil.example/a.js"></script>'],
+    ["a script from another site", '<script src="https://evil.example/a.js"></script>'],
     [
-      "a script of an element",
+      "an element's event handler",
       '<svg onload="window.ran = 1"></svg><img src="data:," onerror="window.ran = 1">',
     ],
     ["an image", '<img src="https://evil.example/i.png">'],
     ["a style sheet", '<link rel="stylesheet" href="https://evil.example/s.css">'],
-    ["a style", "<style>body { background: url(https://evil.example/i.png) }</style>"],
-    ["a page within the page", '<iframe src="https://evil.example/"></iframe>'],
-    ["a plug-in", '<object data="https://evil.example/"></object>'],
+    ["a style element", "<style>body { background: url(https://evil.example/i.png) }</style>"],
+    ["an iframe", '<iframe src="https://evil.example/"></iframe>'],
+    ["an embedded object", '<object data="https://evil.example/"></object>'],
     ["a sound", '<audio src="https://evil.example/a.ogg" autoplay></audio>'],
-  ])("also forbids unescaped content: %s", async (_, injected) => {
+  ])("blocks %s even if the page failed to escape it", async (_, injected) => {
     const shown = await showHtml(html.replace("</h2>", `</h2>${injected}`));
     await expect.poll(() => shown.complaints.join()).toMatch(/Content Security Policy/);
     expect(await shown.page.evaluate(() => (window as { ran?: unknown }).ran)).toBeUndefined();
     expect(shown.requests).toEqual([]);
   });
 
-  it("keeps addresses and forms from pointing elsewhere", async () => {
+  it("blocks a base address and a form that point to another site", async () => {
     const base = await showHtml(html.replace("</h2>", '</h2><base href="https://evil.example/">'));
     await expect.poll(() => base.complaints.join()).toMatch(/base-uri/);
     const form = await showHtml(

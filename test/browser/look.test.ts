@@ -5,7 +5,7 @@ import { findings, openTables, overhang, screens, showResults, twoSweeps, useBro
 
 useBrowser();
 
-it("the check of accessibility finds faults", async () => {
+it("the accessibility check of these tests finds a missing language and a low contrast", async () => {
   const { page } = await showResults([twoSweeps()[0]]);
   await page.evaluate(() => {
     document.documentElement.removeAttribute("lang");
@@ -17,8 +17,8 @@ it("the check of accessibility finds faults", async () => {
   ]);
 });
 
-describe.each(screens)("on $name", ({ look }) => {
-  it("has no fault of accessibility and nothing outside of the window, with tables open and a point read", async () => {
+describe.each(screens)("a page of two results on $name", ({ look }) => {
+  it("has no accessibility fault and nothing outside the window, with tables open and a chart in use", async () => {
     const { page, complaints, requests } = await showResults(twoSweeps(), look);
     await openTables(page);
     expect(await overhang(page)).toBe(0);
@@ -30,7 +30,7 @@ describe.each(screens)("on $name", ({ look }) => {
   });
 });
 
-it("the page's headings are in order", async () => {
+it("the headings of a page with two results are nested without a gap", async () => {
   const { page } = await showResults(twoSweeps());
   const levels = await page
     .locator("h1, h2, h3, h4, h5, h6")
@@ -39,9 +39,9 @@ it("the page's headings are in order", async () => {
 });
 
 it.each([
-  ["beside the figures and the table", 1280],
-  ["between them", 390],
-])("the first chart stands %s on a screen of %i pixels", async (_, width) => {
+  ["beside its figures and table", 1280],
+  ["between its figures and table", 390],
+])("the first chart of a page stands %s on a screen of %i pixels", async (_, width) => {
   const { page } = await showResults([twoSweeps()[0]], { viewport: { width, height: 900 } });
   const [figures, chart, table] = await Promise.all(
     [".headline", "figure", ".main-tables"].map((name) => page.locator(name).first().boundingBox()),
@@ -52,13 +52,13 @@ it.each([
   expect(table!.y > chart!.y + chart!.height).toBe(!isBeside);
 });
 
-it("the contents lead to each document", async () => {
+it("a link in a page's table of contents scrolls to its document", async () => {
   const { page } = await showResults(twoSweeps(), { viewport: { width: 400, height: 800 } });
   await page.getByRole("navigation").getByRole("link", { name: /2027/ }).click();
   expect(await page.locator("#document-2 h2").boundingBox()).toMatchObject({ y: expect.closeTo(0, -2) });
 });
 
-it("marks differ visibly if the reader has chosen the colours", async () => {
+it("a chart's curves differ by their dashes if the reader's system sets all colours", async () => {
   const { page } = await showResults([twoSweeps()[0]], { forcedColors: "active" });
   const strokes = await page
     .locator("#document-1-h2d-by-size .curve .line")
@@ -69,10 +69,10 @@ it("marks differ visibly if the reader has chosen the colours", async () => {
   expect(new Set(strokes.map(([, dashes]) => dashes)).size).toBe(3);
 });
 
-describe("without JavaScript", () => {
+describe("a page without JavaScript", () => {
   const look = { javaScriptEnabled: false };
 
-  it("all charts are there, with what is read of each point", async () => {
+  it("shows all charts, with the values of each point as its title", async () => {
     const [withScripts, without] = [await showResults(twoSweeps()), await showResults(twoSweeps(), look)];
     const charts = without.page.locator("figure svg.chart");
     expect(await charts.count()).toBe(await withScripts.page.locator("figure svg.chart").count());
@@ -83,12 +83,12 @@ describe("without JavaScript", () => {
     expect(await without.page.locator("#document-1-h2d-by-size .mark title").count()).toBe(15);
   });
 
-  it("no control is shown that needs JavaScript", async () => {
+  it("shows no control that needs JavaScript", async () => {
     const { page } = await showResults(twoSweeps(), look);
     expect(await page.locator("button, select, [role=button], [role=application], .help").count()).toBe(0);
   });
 
-  it("each table opens", async () => {
+  it("lets the reader open each table", async () => {
     const { page } = await showResults([twoSweeps()[0]], look);
     const tables = page.locator("details");
     expect(await tables.count()).toBeGreaterThan(1);
@@ -99,19 +99,16 @@ describe("without JavaScript", () => {
   });
 });
 
-describe("on paper", () => {
-  it.each([true, false])(
-    "all tables are open, whether JavaScript runs (%s) or not",
-    async (javaScriptEnabled) => {
-      const { page } = await showResults([twoSweeps()[0]], { javaScriptEnabled });
-      await page.emulateMedia({ media: "print" });
-      for (const row of await page.locator("tbody tr:last-child").all()) {
-        expect((await row.boundingBox())!.height).toBeGreaterThan(5);
-      }
-    },
-  );
+describe("a printed page", () => {
+  it.each([true, false])("shows all tables open, with JavaScript enabled: %s", async (javaScriptEnabled) => {
+    const { page } = await showResults([twoSweeps()[0]], { javaScriptEnabled });
+    await page.emulateMedia({ media: "print" });
+    for (const row of await page.locator("tbody tr:last-child").all()) {
+      expect((await row.boundingBox())!.height).toBeGreaterThan(5);
+    }
+  });
 
-  it("no control is printed that needs a screen", async () => {
+  it("contains no control that needs a screen", async () => {
     const { page } = await showResults(twoSweeps());
     await page.locator("figure").first().getByRole("application").focus();
     await page.emulateMedia({ media: "print" });
@@ -120,7 +117,7 @@ describe("on paper", () => {
     }
   });
 
-  it("is white, though the screen is dark, and breaks no chart over two pages", async () => {
+  it("is white even if the screen is dark, and breaks no chart over two sheets", async () => {
     const { page } = await showResults([twoSweeps()[0]], { colorScheme: "dark" });
     await page.emulateMedia({ media: "print" });
     const colour = (selector: string, name: "backgroundColor" | "fill") =>

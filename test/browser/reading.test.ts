@@ -2,7 +2,7 @@ import type { Locator, Page } from "playwright-core";
 import { describe, expect, it } from "vitest";
 import { showResults, twoSweeps, useBrowser } from "./shown-page.js";
 
-/** What a hand does to a chart: reading points, hiding curves, laying one result over another. */
+/** How a reader uses a chart: reading points and hiding curves. */
 
 useBrowser();
 
@@ -24,7 +24,7 @@ const shownCurves = (figure: Locator) =>
       }),
   );
 
-/** Where a point is in the window, as the page is before anything is read. */
+/** Where a point is in the window, before any point is read. */
 async function placeOf(figure: Locator, text: string): Promise<{ x: number; y: number }> {
   const box = await figure.evaluate((element, text) => {
     element.scrollIntoView();
@@ -40,15 +40,15 @@ async function showFirst() {
   return { ...shown, figure: chartOf(shown.page) };
 }
 
-describe("a pointer", () => {
-  it("reads the nearest point without having to meet it", async () => {
+describe("the mouse on a chart", () => {
+  it("shows the values of the nearest point, even some pixels away from it", async () => {
     const { page, figure } = await showFirst();
     const place = await placeOf(figure, "pinned, 64 MiB");
     await page.mouse.move(place.x + 8, place.y + 20);
     await expect.poll(() => tipOf(figure).textContent()).toMatch(/^pinned 64 MiB: 55\.3 GB\/s/);
   });
 
-  it("reads nothing any more if it has left the chart", async () => {
+  it("hides the values of a point when it leaves the chart", async () => {
     const { page, figure } = await showFirst();
     const place = await placeOf(figure, "pinned, 64 MiB");
     await page.mouse.move(place.x, place.y);
@@ -57,7 +57,7 @@ describe("a pointer", () => {
     expect(await tipOf(figure).isVisible()).toBe(false);
   });
 
-  it("keeps the text within the figure, at the first point and at the last one", async () => {
+  it("shows the values inside the figure at the first and the last point", async () => {
     const { page, figure } = await showFirst();
     for (const place of [await placeOf(figure, "pinned, 64 KiB"), await placeOf(figure, "pinned, 256 MiB")]) {
       await page.mouse.move(place.x, place.y);
@@ -69,7 +69,7 @@ describe("a pointer", () => {
   });
 });
 
-it("a press makes the keyboard go on from the point that was pressed", async () => {
+it("after a click on a chart's point, the arrow keys go on from that point", async () => {
   const { page, figure } = await showFirst();
   const place = await placeOf(figure, "pinned, 64 MiB");
   await page.mouse.click(place.x, place.y);
@@ -77,7 +77,7 @@ it("a press makes the keyboard go on from the point that was pressed", async () 
   expect(await announced(page).textContent()).toMatch(/^pinned, 256 MiB: /);
 });
 
-it("a finger reads a point, which stays when it is lifted", async () => {
+it("a tap shows the values of a chart's point until the next tap elsewhere", async () => {
   const { page } = await showResults([twoSweeps()[0]], {
     hasTouch: true,
     viewport: { width: 400, height: 800 },
@@ -91,8 +91,8 @@ it("a finger reads a point, which stays when it is lifted", async () => {
   expect(await tipOf(figure).isVisible()).toBe(false);
 });
 
-describe("the keyboard", () => {
-  it("comes to each chart, behind the names of its curves", async () => {
+describe("the keyboard on a chart", () => {
+  it("reaches the chart with Tab, after the names of its curves", async () => {
     const { page, figure } = await showFirst();
     await legendOf(figure, "pinned").focus();
     await page.keyboard.press("Tab");
@@ -100,15 +100,15 @@ describe("the keyboard", () => {
   });
 
   it.each([
-    ["the first point at first", [], /^pageable, 64 KiB: 9\.65/],
-    ["the next point of the curve", ["ArrowRight"], /^pageable, 1 MiB: /],
-    ["the point before", ["ArrowRight", "ArrowRight", "ArrowLeft"], /^pageable, 1 MiB: /],
-    ["the first point again if there is no point before it", ["ArrowLeft"], /^pageable, 64 KiB: /],
-    ["the same size of the next curve", ["ArrowRight", "ArrowDown"], /^staged, 1 MiB: /],
-    ["the last curve above the first one", ["ArrowUp"], /^pinned, 64 KiB: /],
-    ["the end of a curve", ["ArrowDown", "End"], /^staged, 256 MiB: /],
-    ["the beginning of a curve", ["End", "Home"], /^pageable, 64 KiB: /],
-  ])("reads %s, and announces it", async (_, keys, text) => {
+    ["the first point on focus", [], /^pageable, 64 KiB: 9\.65/],
+    ["the next point with ArrowRight", ["ArrowRight"], /^pageable, 1 MiB: /],
+    ["the point before with ArrowLeft", ["ArrowRight", "ArrowRight", "ArrowLeft"], /^pageable, 1 MiB: /],
+    ["the first point with ArrowLeft if none is before it", ["ArrowLeft"], /^pageable, 64 KiB: /],
+    ["the same size on the next curve with ArrowDown", ["ArrowRight", "ArrowDown"], /^staged, 1 MiB: /],
+    ["the last curve with ArrowUp on the first one", ["ArrowUp"], /^pinned, 64 KiB: /],
+    ["the last point of a curve with End", ["ArrowDown", "End"], /^staged, 256 MiB: /],
+    ["the first point of a curve with Home", ["End", "Home"], /^pageable, 64 KiB: /],
+  ])("reads %s, and announces it to screen readers", async (_, keys, text) => {
     const { page, figure } = await showFirst();
     await readerOf(figure).focus();
     for (const key of keys) await page.keyboard.press(key);
@@ -116,7 +116,7 @@ describe("the keyboard", () => {
     expect((await tipOf(figure).textContent())!.replace(" ", ", ")).toMatch(text);
   });
 
-  it("stops reading with Escape, and when the chart loses focus", async () => {
+  it("hides the values of a point with Escape, and when the chart loses focus", async () => {
     const { page, figure } = await showFirst();
     await readerOf(figure).focus();
     await page.keyboard.press("Escape");
@@ -127,7 +127,7 @@ describe("the keyboard", () => {
     expect(await tipOf(figure).isVisible()).toBe(false);
   });
 
-  it("leaves out curves that are hidden", async () => {
+  it("skips hidden curves", async () => {
     const { page, figure } = await showFirst();
     await legendOf(figure, "staged").click();
     await readerOf(figure).focus();
@@ -136,8 +136,8 @@ describe("the keyboard", () => {
   });
 });
 
-describe("a name above a chart", () => {
-  it("is a button that says whether its curve is shown", async () => {
+describe("a curve's name above a chart", () => {
+  it("is a button that hides and shows the curve, and tells screen readers which", async () => {
     const { figure } = await showFirst();
     const staged = legendOf(figure, "staged");
     expect(await staged.getAttribute("aria-pressed")).toBe("true");
@@ -149,7 +149,7 @@ describe("a name above a chart", () => {
     expect(await shownCurves(figure)).toEqual(["pageable", "staged", "pinned"]);
   });
 
-  it.each(["Enter", " "])("is pressed by the key %j", async (key) => {
+  it.each(["Enter", " "])("hides the curve when the key %j is pressed", async (key) => {
     const { figure } = await showFirst();
     await legendOf(figure, "staged").press(key);
     expect(await shownCurves(figure)).toEqual(["pageable", "pinned"]);
@@ -159,7 +159,7 @@ describe("a name above a chart", () => {
     ["a double click", (name: Locator) => name.dblclick()],
     ["a click with Shift", (name: Locator) => name.click({ modifiers: ["Shift"] })],
     ["Shift+Enter", (name: Locator) => name.press("Shift+Enter")],
-  ])("shows its curve alone by %s, and all of them by another one", async (_, press) => {
+  ])("shows its curve alone after %s, and all curves after another one", async (_, press) => {
     const { figure } = await showFirst();
     await press(legendOf(figure, "staged"));
     expect(await shownCurves(figure)).toEqual(["staged"]);
@@ -167,7 +167,7 @@ describe("a name above a chart", () => {
     expect(await shownCurves(figure)).toEqual(["pageable", "staged", "pinned"]);
   });
 
-  it("leaves other charts alone", async () => {
+  it("hides the curve in no other chart", async () => {
     const { page, figure } = await showFirst();
     await legendOf(figure, "staged").click();
     expect(await shownCurves(chartOf(page, "d2h-by-size"))).toEqual(["pageable", "staged", "pinned"]);

@@ -14,13 +14,13 @@ beforeEach(() => {
 });
 vi.mock("../../src/native/load.js", () => ({ loadAddon: vi.fn() }));
 
-it("a result without settings, as of another tool, is checked on a GPU and never on the emulated device", async () => {
+it("a check measures a GPU, never the emulated device, if its baseline comes from another tool", async () => {
   const runs = buildRuns({ count: 1 }).map((document) => ({ ...document, plan: null }));
   expect(await settingsOfBaseline(resultSet(runs, "main"), {})).toMatchObject({ backend: "cuda" });
   expect(vi.mocked(openBackend).mock.calls).toEqual([["cuda", undefined]]);
 });
 
-it("measures each cell with a figure in any of the runs, once", async () => {
+it("a check measures once each cell that has a figure in any run of its baseline", async () => {
   const [first] = buildRuns({ count: 1 });
   const [second] = buildRuns({ count: 1, cells: [{ GBps: 50 }, { GBps: 50, workers: 2 }] });
   const failed = buildFailed({ workers: 4 }, "CODE", "lost");
@@ -38,22 +38,22 @@ const ofBoth = buildRuns({
 });
 
 it.each<[string, DeviceRecord[], string[]]>([
-  ["as they were", [a, b], ["d0", "d1", "d1/together-0-1"]],
-  ["numbered the other way round", [gpu("GPU-b", 0), gpu("GPU-a", 1)], ["d1", "d0", "d0/together-0-1"]],
+  ["if numbered as before", [a, b], ["d0", "d1", "d1/together-0-1"]],
+  ["if numbered the other way round", [gpu("GPU-b", 0), gpu("GPU-a", 1)], ["d1", "d0", "d0/together-0-1"]],
   [
-    "behind another one",
+    "if another GPU comes before them",
     [gpu("GPU-c", 0), gpu("GPU-a", 1), gpu("GPU-b", 2)],
     ["d1", "d2", "d2/together-1-2"],
   ],
-  ["if one is gone", [gpu("GPU-b", 0)], ["d0"]],
-  ["if all are others", [gpu("GPU-c", 0), gpu("GPU-d", 1)], ["d0", "d1", "d1/together-0-1"]],
-])("measures the cells of the baseline's GPUs, %s", async (_, devices, cells) => {
+  ["that are left if one is missing", [gpu("GPU-b", 0)], ["d0"]],
+  ["by number if all GPUs are others", [gpu("GPU-c", 0), gpu("GPU-d", 1)], ["d0", "d1", "d1/together-0-1"]],
+])("a check measures the cells of the baseline's GPUs %s", async (_, devices, cells) => {
   onMachine(...devices);
   const settings = await settingsOfBaseline(resultSet(ofBoth, "main"), {});
   expect(settings.cells.map((id) => id.replace(/\/h2d.*?(?=\/together|$)/, ""))).toEqual(cells);
 });
 
-it("measures a cell once if the baseline's runs count its GPUs in different orders", async () => {
+it("a check measures a cell once if the baseline's runs number its GPUs differently", async () => {
   const [run] = ofBoth;
   const swapped = {
     ...run!,
@@ -65,7 +65,7 @@ it("measures a cell once if the baseline's runs count its GPUs in different orde
   expect(cells).toHaveLength(4);
 });
 
-it("refuses a baseline if each of its cells needs a missing GPU", async () => {
+it("a check refuses a baseline if each of its cells needs a missing GPU", async () => {
   const together = ofBoth.map((run) => ({ ...run, cells: run.cells.slice(2) }));
   onMachine(gpu("GPU-b", 0));
   await expect(settingsOfBaseline(resultSet(together, "main"), {})).rejects.toThrow(

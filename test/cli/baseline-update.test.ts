@@ -41,10 +41,10 @@ const newBaseline = async (runs: readonly ResultDocument[]) => {
 const documentsOf = async (paths: readonly string[]) =>
   paths.map((path) => parseResult(readFileSync(path, "utf8"), path));
 
-/** A loss of 4.3 % is within it, and two of them are not. */
+/** One loss of 4.3 % is within the threshold, two together are not. */
 const rule = { thresholds: { ...defaultThresholds, default: 0.05 } };
 
-/** A check --update on a day, as the command does it: what it prints. */
+/** What `check --update` prints on this day. */
 async function updateOn(day: number, speed: number, folder: string) {
   const runs = runsAt(speed, day);
   const baseline = await readResultSet(folder, "baseline");
@@ -63,8 +63,8 @@ async function updateOn(day: number, speed: number, folder: string) {
   return notes.join("\n").replaceAll(folder, "main");
 }
 
-describe("the first level of a baseline", () => {
-  it("is kept by updates without a loss", async () => {
+describe("the first runs of a baseline", () => {
+  it("stay known after updates, so that an update is refused once small losses add up", async () => {
     const folder = await newBaseline(runsAt(1, 0));
     for (const day of [1, 2, 3]) expect(await updateOn(day, 1, folder)).toMatch(/^main now holds/);
     expect((await readBegunRuns(folder))?.runs.map(({ id }) => id)).toEqual(
@@ -92,7 +92,7 @@ describe("an update of a baseline", () => {
 
   it.each<[string, Comparison, Comparison | null, string]>([
     [
-      "a GPU of the baseline is not there",
+      "a GPU of the baseline is missing",
       buildComparison({
         differences: [
           { fact: "number of GPUs", baseline: "2", candidate: "1", blocks: false, isOverruled: false },
@@ -102,13 +102,13 @@ describe("an update of a baseline", () => {
       "a GPU is missing",
     ],
     [
-      "the machine is not the first one",
+      "the baseline's first runs are of another machine",
       buildComparison({}),
       buildComparison({ outcome: "not comparable" }),
       "against its first runs, this is another machine, and --allow-mismatch was not given",
     ],
     [
-      "the comparison with its first level is undecided",
+      "the comparison with its first runs is undecided",
       buildComparison({}),
       buildComparison({ outcome: "undecided" }),
       "against its first runs, it is undecided",
@@ -126,7 +126,7 @@ describe("an update of a baseline", () => {
   });
 });
 
-/** A baseline of five runs on this machine, and checks whose processes give its first run, as fast as a day says. */
+/** A baseline of five runs, and checks that replay its first run at the speed of a day. */
 async function withMeasuredBaseline() {
   const { document } = await measureSmall(["--memory", "pinned"], memoryLink);
   const folder = await baselineOf(document);
@@ -157,9 +157,9 @@ async function withMeasuredBaseline() {
 describe("check --update", () => {
   it.each([
     ["without a history", []],
-    ["with one of eight healthy days", ["--history"]],
+    ["with a history of eight healthy days", ["--history"]],
   ])(
-    "fails for a standing loss of a half on each day and in each rerun, and never takes it in: %s",
+    "fails every day for a lasting loss of 50 %, and never adds it to the baseline: %s",
     async (_, flags) => {
       const { folder, check } = await withMeasuredBaseline();
       const history = flags.flatMap((flag) => [flag, join(temporaryFolder(), "past")]);
@@ -199,7 +199,7 @@ describe("check --update", () => {
   });
 });
 
-it("real runs on a link of half the width fail the check, and join no baseline", async () => {
+it("runs over a link of half the width fail a check, and cannot be added to the baseline", async () => {
   const onLink = (width: number) => ({
     PINBENCH_EMULATED_NVML: `generation=5:width=${width}:maxGeneration=5:maxWidth=16`,
   });

@@ -54,11 +54,10 @@ describe("pinbench baseline", () => {
     );
   });
 
-  it("keeps the limit of pinned memory for its checks", async () => {
+  it("records the limit of --max-pinned for its checks", async () => {
     const cwd = temporaryFolder();
     const { exitCode, stdout } = await baseline(cwd, [...small, "--runs", "1", "--max-pinned", "3MiB"]);
     expect(exitCode).toBe(0);
-    // A check of it is under the same limit.
     const [document] = await documentsIn(join(cwd, "main"));
     expect(document?.plan?.settings?.maxPinnedBytes).toBe(3 * 1024 ** 2);
     expect(stdout).toContain("main holds 1 run of 2 cells.");
@@ -81,7 +80,7 @@ describe("pinbench baseline", () => {
   });
 });
 
-/** `pinbench baseline` of these runs, which are not measured. */
+/** `pinbench baseline` with these documents in place of measured runs. */
 async function played(documents: readonly ResultDocument[], requested = 6) {
   playRuns(async function* (_, runs) {
     for (let run = 0; run < runs; ++run) {
@@ -94,7 +93,7 @@ async function played(documents: readonly ResultDocument[], requested = 6) {
   return { ...finished, runs: (await listRuns(join(cwd, "main"))).length };
 }
 
-it("a baseline says once which other programs used which device in any of its runs", async () => {
+it("pinbench baseline reports once which other programs used which device during its runs", async () => {
   const other = (pid: number, name: string, wasThereBefore: boolean) =>
     ({ kind: "program", pid, name, since: null, deviceMemoryBytes: null, wasThereBefore }) as const;
   const quiet = { activityBefore: null, unseen: [] };
@@ -157,7 +156,7 @@ describe("pinbench baseline --append", () => {
     }
   });
 
-  it("measures the baseline's GPUs, even if CUDA numbers them otherwise now", async () => {
+  it("measures the baseline's GPUs, even if CUDA numbers them differently now", async () => {
     const cwd = await withBaseline((document) => Object.assign(document, asOfSecondDevice(document)));
     const env = { PINBENCH_EMULATED_DEVICES: "2" };
     expect((await baseline(cwd, ["--append", "--runs", "1"], env)).exitCode).toBe(0);
@@ -165,7 +164,7 @@ describe("pinbench baseline --append", () => {
     expect(added!.cells.map(({ id }) => id)).toEqual(first!.cells.map(({ id }) => id.replace("d0", "d1")));
   });
 
-  it("measures like a check: its own flags win, and a configuration's plan is ignored", async () => {
+  it("overrides the baseline's settings by flags, and ignores the plan of a configuration", async () => {
     const cwd = await withBaseline();
     writeFileSync(join(cwd, configFile), JSON.stringify({ plan: { sizes: "4KiB", samples: 50 }, runs: 7 }));
     const { exitCode, stdout } = await baseline(cwd, ["--append", "--runs", "1", "--samples", "8"]);
@@ -201,7 +200,7 @@ describe("pinbench baseline --append", () => {
 describe("pinbench baseline --sessions", () => {
   it("keeps each session before it waits for the next, and reports on all of them", async () => {
     const cwd = temporaryFolder();
-    // From start to start: a session takes longer than that, and the next one is due at its end.
+    // --every counts from start to start: a session takes longer, so the next one is due at its end.
     const times = ["--sessions", "3", "--every", "1ms", "--runs", "2"];
     const { exitCode, stdout, stderr } = await baseline(cwd, [...small, ...times]);
     expect(exitCode).toBe(0);
@@ -221,7 +220,7 @@ describe("pinbench baseline --sessions", () => {
     ["SIGINT", 130],
     ["SIGTERM", 143],
     ["SIGHUP", 129],
-  ] as const)("interrupted by %s while it waits keeps the sessions before", async (signal, code) => {
+  ] as const)("interrupted by %s while it waits keeps the finished sessions", async (signal, code) => {
     const cwd = temporaryFolder();
     const args = [...small, "--runs", "1", "--sessions", "4", "--every", "1h"];
     const finished = baseline(cwd, args);
@@ -238,8 +237,8 @@ describe("pinbench baseline --sessions", () => {
   });
 });
 
-describe("an interrupted baseline keeps the finished runs, and says how to go on", () => {
-  /** A signal comes while the run after so many others is measured. */
+describe("pinbench baseline interrupted", () => {
+  /** Sends a signal during the run that follows this many whole ones. */
   async function interrupted(cwd: string, args: readonly string[], whole: number, signal: NodeJS.Signals) {
     measured ??= measureTwoRuns();
     const [document] = await measured;
@@ -258,7 +257,7 @@ describe("an interrupted baseline keeps the finished runs, and says how to go on
     ["SIGINT", 130, 1, "main has 1 run. Go on with `pinbench baseline main --append`"],
     ["SIGTERM", 143, 2, "main has 2 runs. Go on with `pinbench baseline main --append`"],
     ["SIGHUP", 129, 0, "no baseline was written"],
-  ] as const)("at %s, with exit code %i, after %i runs", async (signal, exitCode, whole, what) => {
+  ] as const)("by %s exits with %i and keeps %i finished runs", async (signal, exitCode, whole, what) => {
     const cwd = temporaryFolder();
     const stderr = `pinbench: interrupted after ${whole} of 9 runs: ${what}.\n`;
     expect(await interrupted(cwd, small, whole, signal)).toEqual({ exitCode, stdout: "", stderr });
@@ -266,7 +265,7 @@ describe("an interrupted baseline keeps the finished runs, and says how to go on
     else expect((await documentsIn(join(cwd, "main"))).length).toBe(whole);
   });
 
-  it("together with those of earlier sessions", async () => {
+  it("during --append keeps its finished runs and those of earlier sessions, and says how to go on", async () => {
     const cwd = await withBaseline();
     const { "baseline.json": _, ...runs } = filesIn(join(cwd, "main"));
     expect((await interrupted(cwd, ["--append"], 0, "SIGINT")).stderr).toBe(

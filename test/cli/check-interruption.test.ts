@@ -4,7 +4,7 @@ import { baselineAt, certainly, filesIn } from "../helpers/baseline-folder.js";
 import { markName, measuring, nextMark } from "../helpers/processes.js";
 import { restingLink, startCli } from "../helpers/run-cli.js";
 
-/** Measuring it again never converges, and would take an hour. */
+/** A baseline whose check never converges, and would take an hour. */
 function lasting(document: ResultDocument): ResultDocument {
   const { plan } = document;
   const settings = { ...plan!.settings!, samplesPerCell: null, budgetNs: 3600e9, precision: 1e-7 };
@@ -12,11 +12,11 @@ function lasting(document: ResultDocument): ResultDocument {
 }
 
 it.each([
-  ["interrupted", "SIGINT", 1, 130],
+  ["interrupted by SIGINT", "SIGINT", 1, 130],
   // Ctrl-C reaches all of its processes.
   ["interrupted by Ctrl-C", "SIGINT", -1, 130],
   ["killed", "SIGKILL", 1, null],
-] as const)("a check that is %s leaves no process, and the baseline", async (_, signal, group, code) => {
+] as const)("a check that is %s leaves no process and keeps its baseline", async (_, signal, group, code) => {
   const baseline = await baselineAt(certainly.slower, lasting);
   const before = filesIn(baseline);
   const mark = nextMark();

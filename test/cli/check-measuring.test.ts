@@ -13,7 +13,7 @@ afterEach(() => {
   vi.resetAllMocks();
 });
 
-/** Only the last one is slower in the candidate. */
+/** Only the last cell is slower in the candidate. */
 const usualCells: CellPart[] = [
   { memory: "pageable" },
   { memory: "staged" },
@@ -29,7 +29,7 @@ interface Measured {
   cells?: readonly CellPart[];
 }
 
-/** Checks cells in processes that are not started; resolves with what these were to measure, and when. */
+/** Checks cells with mocked processes; resolves with the settings and times of each series of them. */
 async function check({ budgetNs = null, confirmAfterNs = 0, cells = usualCells }: Measured) {
   const baseline = resultSet(buildRuns({ cells: atSpeed(cells, 50) }), "before");
   const documents = buildRuns({ cells: atSpeed(cells, 25), seed: 2 });
@@ -44,7 +44,7 @@ async function check({ budgetNs = null, confirmAfterNs = 0, cells = usualCells }
         yield { kind: "result", run, document };
       }
     } finally {
-      // A confirmation that has enough takes no more of them.
+      // The confirmation reads no more runs once it has enough.
       series.push({ settings, startedMs, endedMs: performance.now() });
     }
   });
@@ -63,7 +63,7 @@ it.each([
   [4e9, 1e9],
   [null, presets.default.budgetNs / 4],
 ])(
-  "a suspect keeps its share of the time: one of four cells of a budget of %j ns has %j ns",
+  "a check measures one suspected cell of four again in a quarter of the time: with a budget of %j ns in %j ns",
   async (budgetNs, ofOne) => {
     const { settings, suspects, series } = await check({ budgetNs });
     expect(series.map(({ settings }) => settings)).toEqual([
@@ -73,7 +73,7 @@ it.each([
   },
 );
 
-it("a check shows its runs, the wait for suspects with its limit, and that these may need fewer runs", async () => {
+it("the progress of a check shows its runs, the wait before it confirms, and the confirming runs", async () => {
   const { states } = await check({ confirmAfterNs: 3e6 });
   expect(states.map(({ elapsedNs: _, ...state }) => state)).toEqual([
     { limitNs: null, done: { text: "run 1 of 5", more: "4 cells" } },
@@ -82,7 +82,7 @@ it("a check shows its runs, the wait for suspects with its limit, and that these
   ]);
 });
 
-it("a suspect of pageable memory is measured again with host-to-host copies, and these add to the budget", async () => {
+it("a suspected pageable cell is measured again with its host copies, which add to the budget", async () => {
   const host: CellPart[] = [1, 2, 4].map((workers) => ({ memory: "host", workers }));
   const cells: CellPart[] = [{ memory: "pinned" }, ...host, { memory: "pageable", workers: 8 }];
   const { settings, series } = await check({ cells, budgetNs: 5e9 });
@@ -92,7 +92,7 @@ it("a suspect of pageable memory is measured again with host-to-host copies, and
   expect(confirming.budgetNs).toBe(4e9);
 });
 
-it("a check that its deadline ends fails, and reports what was compared until then", async () => {
+it("a check that its deadline ends fails, and reports the comparison of its finished runs", async () => {
   const controller = new AbortController();
   const [first, second] = buildRuns({ cells: atSpeed(usualCells, 25), seed: 2 });
   vi.mocked(measureInFreshProcesses).mockImplementation(async function* () {

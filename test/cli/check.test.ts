@@ -25,14 +25,14 @@ const documentsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => parseResult(readFileSync(path, "utf8"), path));
 const ids = ["h2d", "d2h"].map((direction) => `d0/${direction}/pinned/65536/w1/throughput/cold`);
 
-/** With a cell that a check has to leave out: the emulated device does not access pageable memory by itself. */
+/** Adds a cell that no check can measure: the emulated device does not access pageable memory by itself. */
 const withSkipped = (document: ResultDocument): ResultDocument => {
   const [cell] = document.cells as [CellResult];
   const id = "d0/h2d/system/65536/w1/throughput/cold";
   return { ...document, cells: [...document.cells, { ...cell, id, memory: "system" }] };
 };
 
-/** Makes this test's checks measure runs like the baseline's, of this many times its speed, without the cell that none can measure. */
+/** Makes checks replay the baseline's first run at this many times its speed, without `system` cells. */
 async function playAtSpeed(baseline: string, speed: number): Promise<void> {
   const [document] = (await documentsIn(baseline)) as [ResultDocument];
   let id = 0;
@@ -51,8 +51,8 @@ async function playAtSpeed(baseline: string, speed: number): Promise<void> {
   });
 }
 
-describe("a machine that got slower", () => {
-  it("is a regression with exit code 1 if measuring again confirms it, and --update does not accept it", async () => {
+describe("a check against a baseline", () => {
+  it("exits with 1 if measuring again confirms a slower machine, and --update keeps the baseline", async () => {
     const baseline = await baselineAt(certainly.slower);
     const before = filesIn(baseline);
     const junit = join(temporaryFolder(), "x.xml");
@@ -69,7 +69,7 @@ describe("a machine that got slower", () => {
       candidate: { path: null, runs: 3 },
       confirmation: { suspects: ids },
     });
-    // As often as at first; more often if a busy machine made one of these runs slower than the others.
+    // As many runs as at first, and more if a busy machine made one of them slower than the others.
     const { runs } = comparison.confirmation!;
     expect(runs).toBeGreaterThanOrEqual(3);
     for (const cell of comparison.cells) {
@@ -84,7 +84,7 @@ describe("a machine that got slower", () => {
   it.each([
     ["cells are missing", [], 0],
     ["it is undecided", ["--strict"], 6],
-  ])("is not accepted as the new baseline if %s", async (obstacle, flags, code) => {
+  ])("is not accepted as the new baseline by --update if %s", async (obstacle, flags, code) => {
     const baseline = await baselineAt(1, withSkipped);
     await playAtSpeed(baseline, 1);
     const before = filesIn(baseline);
@@ -96,7 +96,7 @@ describe("a machine that got slower", () => {
     expect(filesIn(baseline)).toEqual(before);
   });
 
-  it("is measured again after the pause of --confirm-after, which a signal ends", async () => {
+  it("waits for --confirm-after before it measures a slower machine again, and a signal ends the wait", async () => {
     const baseline = await baselineAt(certainly.slower);
     const before = filesIn(baseline);
     const document = (await documentsIn(baseline))[0]!;
@@ -112,14 +112,14 @@ describe("a machine that got slower", () => {
   });
 });
 
-describe("a machine that is not slower", () => {
-  it("passes, and --update makes it the new baseline", async () => {
+describe("a check of a machine that is not slower", () => {
+  it("passes, and its runs become the new baseline with --update", async () => {
     const baseline = await baselineAt(1);
     await playAtSpeed(baseline, 2);
     const { exitCode, stderr, comparison } = await checkJson(baseline, [
       "--update",
       "--strict",
-      // Nothing is confirmed.
+      // Not waited for: nothing has to be confirmed.
       "--confirm-after",
       "23h",
     ]);
@@ -138,7 +138,7 @@ describe("a machine that is not slower", () => {
     expect(new Set(documents.map(({ run }) => run.id)).size).toBe(3);
   });
 
-  it("is measured as the baseline was, except for its budget and its pinned memory", async () => {
+  it("uses the baseline's settings, and --budget and --max-pinned override them", async () => {
     const limited = ({ plan, ...document }: ResultDocument) => {
       const settings = { ...plan!.settings!, maxPinnedBytes: 3 * 1024 ** 2 };
       return { ...document, plan: { ...plan!, settings } };
@@ -148,20 +148,20 @@ describe("a machine that is not slower", () => {
       const [original] = await documentsIn(baseline);
       await checkJson(baseline, ["--update", "--runs", "1", ...flags]);
       const measured = settingsOfResult((await documentsIn(baseline))[0]!);
-      // Of a check, the cells are listed that the axes of the baseline gave.
+      // A check lists its cells where the baseline had axes.
       const cells = original!.cells.map(({ id }) => id);
       return { measured, settings: { ...settingsOfResult(original!)!, cells } };
     };
     const plain = await settingsWith();
     expect(plain.measured).toEqual(plain.settings);
-    // The baseline had samples, and a budget takes their place.
+    // A budget replaces the baseline's number of samples.
     const { measured } = await settingsWith("--budget", "100ms");
     expect(measured).toMatchObject({ samplesPerCell: null, budgetNs: 100e6 });
     const args = ["check", "--baseline", await baselineAt(certainly.faster), "--max-pinned", "4KiB"];
     expectSentence(await callCli(args), 2, /it would pin 2 MiB .* above the limit of 4 KiB \(--max-pinned\)/);
   });
 
-  it("is checked with the baseline, runs and thresholds of the configuration", async () => {
+  it("takes its strictness and its baseline from the configuration", async () => {
     const cwd = folderOf({ [configFile]: { baseline: "main", runs: 1, strict: true } });
     const baseline = await baselineAt(certainly.faster, withSkipped);
     const { exitCode, stderr } = await runCli(["check", "--baseline", baseline, "--quiet"], { cwd });
@@ -175,7 +175,7 @@ describe("a machine that is not slower", () => {
   });
 });
 
-describe("a measurement that fails", () => {
+describe("a check with --update whose measurement fails", () => {
   it.each([
     [
       4,
@@ -186,7 +186,7 @@ describe("a measurement that fails", () => {
     ],
     [4, "failed", "a cell that fails", emulatedFaults("cuMemcpyDtoHAsync_v2:999:nth=1"), "it failed: "],
     [7, "mismatch", "data that comes back wrong", copyFaults("drop", "h2d"), "the data came back wrong"],
-  ])("exits with %i (%s), and keeps the old baseline after %s", async (code, outcome, _, env, reason) => {
+  ])("exits with %i (%s) and keeps the old baseline after %s", async (code, outcome, _, env, reason) => {
     const baseline = await baselineAt(certainly.faster);
     const before = filesIn(baseline);
     const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update", "--runs", "2"], env);
@@ -204,7 +204,7 @@ const onOtherGpu = (document: ResultDocument): ResultDocument => ({
   fingerprint: { ...document.fingerprint, gpu: "NVIDIA L4", kernel: "2.4.0" },
 });
 
-/** The first cell of each document, and no other, so changed. */
+/** Keeps only the first cell of a document, changed by `part`. */
 const withCells =
   (part: Partial<CellResult>) =>
   (document: ResultDocument): ResultDocument => ({
@@ -212,8 +212,8 @@ const withCells =
     cells: document.cells.slice(0, 1).map((cell) => ({ ...cell, ...part })),
   });
 
-describe("a GPU that CUDA numbers otherwise than in the baseline", () => {
-  it("is measured by its present number, and reported by the baseline's", async () => {
+describe("a check of a GPU that CUDA numbers differently than in the baseline", () => {
+  it("measures the GPU under its present number, and reports the baseline's number", async () => {
     const baseline = await baselineAt(certainly.slower, asOfSecondDevice);
     const history = temporaryFolder();
     const two = { PINBENCH_EMULATED_DEVICES: "2" };
@@ -227,8 +227,8 @@ describe("a GPU that CUDA numbers otherwise than in the baseline", () => {
   });
 });
 
-describe("another machine than the baseline's", () => {
-  it("is reported after one run, with exit code 5 and no new baseline", async () => {
+describe("a check on another machine than the baseline's", () => {
+  it("ends after one run with exit code 5, and keeps the baseline", async () => {
     const baseline = await baselineAt(certainly.slower, onOtherGpu);
     const before = filesIn(baseline);
     const { exitCode, stderr, comparison } = await checkJson(baseline, ["--update"]);
@@ -248,7 +248,7 @@ describe("another machine than the baseline's", () => {
     expect(filesIn(baseline)).toEqual(before);
   });
 
-  it("is compared with --allow-mismatch, in the configured number of runs, even with a faulty history", async () => {
+  it("compares all runs with --allow-mismatch, even if a line of the history is damaged", async () => {
     const baseline = await baselineAt(certainly.slower, onOtherGpu);
     const [config, history] = [join(temporaryFolder(), "config.json"), temporaryFolder()];
     writeFileSync(config, JSON.stringify({ runs: 1 }));
@@ -280,12 +280,12 @@ it.each<[string, number, RegExp, (document: ResultDocument) => ResultDocument]>(
     withCells({ id: "d0/up/pinned" }),
   ],
   [
-    "cells of a GPU that is not here",
+    "cells of a GPU on a machine without one",
     3,
     /\/none\.so.* main was measured on a GPU: check it on a machine that has one\./,
     (document) => ({ ...document, backend: "cuda" }),
   ],
-])("a baseline with %s is refused by its name", async (_, code, sentence, change) => {
+])("a check names and refuses a baseline with %s", async (_, code, sentence, change) => {
   const cwd = temporaryFolder();
   cpSync(await baselineAt(certainly.faster, change), join(cwd, "main"), { recursive: true });
   const env = { PINBENCH_CUDA_LIBRARY: "/none.so" };
@@ -298,7 +298,7 @@ describe("an interrupted check", () => {
     ["SIGTERM", 143, 1],
     ["SIGHUP", 129, 2],
   ] as const)(
-    "by %s exits with %i after %i finished runs, and leaves the baseline and no file",
+    "by %s exits with %i after %i finished runs, keeps the baseline and writes no file",
     async (signal, code, whole) => {
       const baseline = await baselineAt(certainly.slower);
       const before = filesIn(baseline);

@@ -3,7 +3,7 @@ import { parseResult } from "../../src/results/parse.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { runCli, small } from "../helpers/run-cli.js";
 
-describe("a device that NVLink-C2C joins to the CPU, and that cannot register memory", () => {
+describe("a run on a device that NVLink-C2C connects and that cannot register memory", () => {
   let exitCode: number | null;
   let document: ResultDocument;
   const cellsOf = (memory: string) => document.cells.filter((cell) => cell.memory === memory);
@@ -12,7 +12,7 @@ describe("a device that NVLink-C2C joins to the CPU, and that cannot register me
     const memory = ["--memory", "pinned,registered,system", "--direction", "h2d,d2h,bidir"];
     const finished = await runCli(small(...memory, "--samples", "3", "--json"), {
       env: {
-        // What NVML says of PCIe, which copies do not use.
+        // NVML also reports a PCIe link, which copies do not use.
         PINBENCH_EMULATED_NVML: "c2cLinks=10:generation=1:width=1",
         PINBENCH_EMULATED_FAULTS: "cuMemHostRegister_v2:801",
       },
@@ -21,7 +21,7 @@ describe("a device that NVLink-C2C joins to the CPU, and that cannot register me
     document = parseResult(finished.stdout);
   });
 
-  it("copies from and to memory of the system, and each byte arrives", () => {
+  it("copies memory of kind system in every direction without a wrong byte", () => {
     expect(cellsOf("system")).toHaveLength(3);
     for (const { id, outcome, verification } of cellsOf("system")) {
       expect.soft(outcome, id).toMatch(/^(converged|budget)$/);
@@ -30,7 +30,7 @@ describe("a device that NVLink-C2C joins to the CPU, and that cannot register me
     }
   });
 
-  it("says in a sentence why registered memory is left out, which is no failure", () => {
+  it("skips registered memory, gives the reason, and exits with 0", () => {
     expect(exitCode).toBe(0);
     expect(cellsOf("registered")).toHaveLength(3);
     for (const { id, outcome, skipReason } of cellsOf("registered")) {
@@ -41,7 +41,7 @@ describe("a device that NVLink-C2C joins to the CPU, and that cannot register me
     }
   });
 
-  it("has no limit of PCIe", () => {
+  it("reports no PCIe limit for the device", () => {
     expect(document.devices[0]).toMatchObject({ link: { generation: 1, width: 1 }, linkLimitGBps: null });
   });
 });

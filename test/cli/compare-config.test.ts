@@ -6,7 +6,7 @@ import { sides } from "../helpers/baseline-folder.js";
 import { configFile } from "../helpers/config.js";
 import { callCli } from "../helpers/in-process.js";
 
-it("obeys a configuration, says so, and lets flags win", async () => {
+it("pinbench compare uses a configuration, names it on stderr, and lets flags override it", async () => {
   const cwd = sides({ speed: 0.9 });
   const config = {
     strict: true,
@@ -27,7 +27,7 @@ it("obeys a configuration, says so, and lets flags win", async () => {
     ...{ cells: ["slower", "not slower"], strict: true, stderr: "" },
   });
   expect((await verdicts("--no-config")).cells).toEqual(["slower", "slower"]);
-  // A threshold for all cells wins over those of some, one for others does not.
+  // --threshold for all cells overrides all of the configuration's; one for a memory kind only that kind's.
   expect((await verdicts("--threshold", "30%")).cells).toEqual(["not slower", "not slower"]);
   expect((await verdicts("--threshold", "pinned=30%")).cells).toEqual(["not slower", "slower"]);
 });

@@ -20,10 +20,10 @@ describe("the exit code of pinbench compare", () => {
     [0, "something is faster", { speed: 1.2 }, []],
     [1, "something is slower", slower, []],
     [5, "the GPU differs", { document: otherGpu }, []],
-    [1, "the GPU may differ and copies are slower", { document: otherGpu, ...slower }, ["--allow-mismatch"]],
+    [1, "another GPU is allowed, but slower", { document: otherGpu, ...slower }, ["--allow-mismatch"]],
     [
       5,
-      "the backend differs, even if that is allowed",
+      "the backend differs, even with --allow-mismatch",
       { document: { backend: "emulated" } },
       ["--allow-mismatch"],
     ],
@@ -70,8 +70,8 @@ describe("the exit code of pinbench compare", () => {
   });
 });
 
-describe("what pinbench compare prints", () => {
-  it("has a row of a cell that is not slower with --all alone, in files too", async () => {
+describe("the output of pinbench compare", () => {
+  it("lists a cell that is not slower only with --all", async () => {
     const cwd = sides({});
     const isShown = /\n {2}H2D pinned 16 MiB .* not slower\n/;
     const { stdout } = await compare(cwd);
@@ -82,7 +82,7 @@ describe("what pinbench compare prints", () => {
     expect(readFileSync(join(cwd, "a.txt"), "utf8")).toMatch(isShown);
   });
 
-  it("goes to files as well, in the format of their names", async () => {
+  it("is also written to files, each in the format of its extension", async () => {
     const cwd = sides(slower);
     const names = ["a.json", "a.md", "a.txt", "a.xml"];
     const { exitCode, stdout } = await compare(cwd, ...names.flatMap((name) => ["--output", name]));
@@ -92,7 +92,6 @@ describe("what pinbench compare prints", () => {
       groups: [{ verdict: "slower" }, { verdict: "slower" }],
     });
     expect(markdown).toMatch(/^## pinbench compare: Slower: H2D \w+ −/);
-    // The same from a process of its own.
     expect(await callCli(["compare", "before", "after"], { cwd })).toMatchObject({
       exitCode,
       stdout,
@@ -103,7 +102,7 @@ describe("what pinbench compare prints", () => {
     expect(junit).toMatch(/^<\?xml .*\n<testsuites [^>]*tests="3" failures="3" errors="0"/);
   });
 
-  it("goes to GitHub's step summary too, after what other steps wrote there", async () => {
+  it("is also appended to GitHub's step summary with --format github", async () => {
     const cwd = sides(slower);
     const summary = join(cwd, "summary.md");
     writeFileSync(summary, "before\n");

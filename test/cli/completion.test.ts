@@ -32,7 +32,7 @@ function shellSays(shell: string, args: string[]): string[] {
   return stdout.split("\n").filter((line) => line !== "");
 }
 
-/** What bash offers for the last of these words; it sets the same variables before it calls the function. */
+/** What bash offers for the last of these words, with the variables that bash sets for a completion. */
 async function bashOffers(...words: string[]): Promise<string[]> {
   const program = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _pinbench
     printf "%s\\n" "\${COMPREPLY[@]}"`;
@@ -40,25 +40,25 @@ async function bashOffers(...words: string[]): Promise<string[]> {
 }
 
 describe.skipIf(!has("bash"))("bash completes", () => {
-  it("every command there is", async () => {
+  it("every command", async () => {
     expect(await bashOffers("")).toEqual(expect.arrayContaining(commands));
     expect(await bashOffers("ch")).toEqual(["check"]);
   });
 
-  it("the flags of a command, and of one below another", async () => {
+  it("the flags of commands and of subcommands", async () => {
     expect(await bashOffers("run", "--wor")).toEqual(["--workers", "--worker-kind"]);
     expect(await bashOffers("import", "nvbandwidth", "--b")).toEqual(["--buffer-size"]);
     expect(await bashOffers("import", "")).toContain("nvbandwidth");
   });
 
-  it("the values of a flag that has a fixed set, also after =", async () => {
+  it("the values of a flag with a fixed set of them, also after =", async () => {
     expect(await bashOffers("run", "--backend", "e")).toEqual(["emulated"]);
     expect(await bashOffers("run", "--backend", "=", "e")).toEqual(["emulated"]);
     expect(await bashOffers("run", "--memory", "=")).toContain("pinned");
     expect(await bashOffers("completion", "f")).toEqual(["fish"]);
   });
 
-  it("files where a command or a flag takes them, and flags after a dash", async () => {
+  it("file names only where a command or a flag takes files", async () => {
     const asksForFiles = async (...words: string[]) => {
       const program = `source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); compopt() { echo "$@"; }; _pinbench`;
       const script = await scriptFor("bash");
@@ -89,13 +89,13 @@ describe.skipIf(!has("fish"))("fish completes", () => {
 });
 
 describe.skipIf(!has("zsh"))("zsh", () => {
-  /** What the script hands to the functions of zsh's that complete, with these in their place. */
+  /** What the script passes to zsh's completion functions, which are replaced here. */
   async function zshHands(name: string): Promise<string[]> {
     const program = `compdef() { :; }; _arguments() { print -rl -- "$@"; }; source ${await scriptFor("zsh")}; ${name}`;
     return shellSays("zsh", ["-f", "-c", program]);
   }
 
-  it("takes the script, and gets flags with their values", async () => {
+  it("loads the completion script, and gets flags with their values", async () => {
     const flags = await zshHands("_pinbench_run");
     expect(flags).toContainEqual(
       expect.stringMatching(/^--backend\[auto takes.*\]:name:\(auto cuda emulated\)$/),
@@ -107,7 +107,7 @@ describe.skipIf(!has("zsh"))("zsh", () => {
 });
 
 describe("completion", () => {
-  it("has zsh offer a flag again that may be given several times", async () => {
+  it("lets zsh offer a flag again if it may be given several times", async () => {
     const script = readFileSync(await scriptFor("zsh"), "utf8");
     expect(script).toContain("'*'{-o,--output}'[also write a file");
     expect(script).toContain("'*--label[");

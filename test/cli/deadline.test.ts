@@ -20,16 +20,16 @@ import {
 const small = ["--backend", "emulated", "--workers", "1", "--memory", "pinned"];
 const quick = [...small, "--sizes", "64KiB", "--budget", "100ms"];
 
-/** The least that leaves a driver which does not return the two seconds after which it is given up. */
+/** Shortest deadline that leaves the two seconds after which a hanging driver is given up. */
 const pastHangS = 6;
 
 /** For tests that may try several deadlines. */
 const timeout = 240_000;
 
-/** What `find` finds before the process ends; null where it ends first. */
+/** What `find` finds before the process ends; null if it ends first. */
 async function foundBefore<Found>({ child }: Started, find: () => Found | null): Promise<Found | null> {
   for (;;) {
-    // Asked first: what is found afterwards may be what is left of it.
+    // Checked first: what is found after the end may be a remnant of the process.
     const hasEnded = child.exitCode !== null || child.signalCode !== null;
     const found = hasEnded ? null : find();
     if (hasEnded || found !== null) return found;
@@ -37,7 +37,7 @@ async function foundBefore<Found>({ child }: Started, find: () => Found | null):
   }
 }
 
-/** Whether it was there to be stopped. */
+/** Stops a process; returns whether it existed. */
 function stop(pid: number): boolean {
   try {
     return process.kill(pid, "SIGSTOP");
@@ -47,12 +47,12 @@ function stop(pid: number): boolean {
 }
 
 describe("--deadline", { timeout }, () => {
-  it("leaves 4 s for the end of a command, or half of a short time", () => {
+  it("stops a command 4 s early, or after half of a time below 8 s", () => {
     expect([60_000, 8000, 3000].map(finishAfterMs)).toEqual([56_000, 4000, 1500]);
   });
 
-  it("ends a run whose driver hangs, with a document of what was measured, whatever the environment says", async () => {
-    // No copy from the device completes but the first one, which finds out how long they take.
+  it("ends a run whose driver hangs, and prints what was measured, even with PINBENCH_WATCHED set", async () => {
+    // Only the first copy from the device completes, with which pinbench estimates their duration.
     const hanging = emulatedFaults("d2h:never:after=1");
     const document = await withTimeEnough(async (seconds) => {
       const args = ["run", ...small, "--sizes", "4MiB", "--deadline", `${seconds}s`, "--json"];
@@ -74,12 +74,12 @@ describe("--deadline", { timeout }, () => {
     ]);
   });
 
-  it("ends by force what no longer answers", async () => {
+  it("kills a run that no longer responds", async () => {
     const watched = await withTimeEnough(async (seconds) => {
       const args = ["run", ...quick, ...endless, "--deadline", `${seconds}s`];
       const started = startCli(args, { env: restingLink });
       const children = `/proc/${started.child.pid}/task/${started.child.pid}/children`;
-      // Stopped before it has become the program that is watched, it would hold back the watcher, which waits for that.
+      // If it were stopped before its exec, the watcher would wait for that without end.
       const pid = await foundBefore(started, () => {
         const child = Number(readFileSync(children, "utf8")) || null;
         if (child === null) return null;
@@ -97,12 +97,12 @@ describe("--deadline", { timeout }, () => {
     expect(isRunning(watched)).toBe(false);
   });
 
-  it("exits with 4 even before there is a result", async () => {
+  it("exits with 4 if it ends a run before there is a result", async () => {
     const { exitCode, signal } = await runCli(["run", ...quick, ...endless, "--deadline", "200ms"]);
     expect({ exitCode, signal }).toEqual({ exitCode: 4, signal: null });
   });
 
-  it("changes nothing if the command ends before it", async () => {
+  it("changes nothing if the command ends earlier", async () => {
     const { exitCode, stderr, stdout } = await runCli(["run", ...quick, "--deadline", "1h", "--json"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(parseResult(stdout).run.status).toBe("complete");
@@ -120,7 +120,7 @@ describe("--deadline", { timeout }, () => {
     onTestFinished,
   }) => {
     const { mark, stderr, runs } = await withTimeEnough(async (seconds) => {
-      // A try that was too short may leave the process that it stopped, which no later one is to find.
+      // A try that was too short may leave its stopped process, which later tries must not find.
       const mark = nextMark();
       const cwd = temporaryFolder();
       const args = ["baseline", "main", ...quick, "--runs", "1000", "--deadline", `${seconds}s`];

@@ -13,8 +13,8 @@ import { baselineAt, certainly } from "../helpers/baseline-folder.js";
 import { measureSmall, runCli, runSmall, small, startCli, temporaryFolder } from "../helpers/run-cli.js";
 import { oneCell, sharedDevice, startHolder, untilAnnounced } from "../helpers/shared-device.js";
 
-describe("two runs at once on a device", () => {
-  it("notice each other, on the screen and in both results", async () => {
+describe("a device that another run uses", () => {
+  it("is reported with that run, on stderr and in the result of the second run", async () => {
     const env = sharedDevice();
     const first = await startHolder(env);
     const second = await measureSmall(oneCell, env);
@@ -28,7 +28,7 @@ describe("two runs at once on a device", () => {
   it.each([
     ["run", small(...oneCell)],
     ["pin", ["pin", "--backend", "emulated", "--sizes", "4MiB"]],
-  ])("have the device to themselves once %s only waits for the reader of its result", async (_, args) => {
+  ])("is free again once %s only waits for the reader of its output", async (_, args) => {
     const env = sharedDevice();
     const fifo = join(temporaryFolder(), "result.json");
     expect(spawnSync("mkfifo", [fifo]).status).toBe(0);
@@ -42,7 +42,7 @@ describe("two runs at once on a device", () => {
 });
 
 describe("a command on several devices", () => {
-  it("names the users of each device and its activity before, and no idle device", async () => {
+  it("names the users and the earlier activity of each busy device, and no idle device", async () => {
     const program = {
       kind: "program",
       pid: 7,
@@ -76,7 +76,7 @@ describe("a command on several devices", () => {
 });
 
 describe("waiting for a device", () => {
-  it("is announced with the users of the device, and a line shows the time against the limit", async () => {
+  it("is announced with the device's users, and a progress line shows the time against the limit", async () => {
     const told: string[] = [];
     const printed = vi.spyOn(process.stderr, "write").mockImplementation((text) => {
       told.push(String(text));
@@ -108,7 +108,7 @@ describe("waiting for a device", () => {
 });
 
 describe("a check", () => {
-  it("says that its runs did not have their device alone, whatever the verdict", async () => {
+  it("notes that another run used the device during its runs", async () => {
     const env = sharedDevice();
     const baseline = await baselineAt(certainly.faster);
     const { child } = await startHolder(env);
@@ -129,7 +129,7 @@ describe("--wait", () => {
     ["baseline --wait gpu1/", "baseline --wait=forever gpu1/"],
     ["run --wait 5m --quiet", "run --wait 5m --quiet"],
     ["tune --wait -- python --wait", "tune --wait=forever -- python --wait"],
-  ])("takes the next word only if it is a time: %s", (line, spelled) => {
+  ])("takes the next word as its limit only if it is a time: %s", (line, spelled) => {
     expect(spelledOut(line.split(" ")).join(" ")).toBe(spelled);
   });
 
@@ -138,11 +138,11 @@ describe("--wait", () => {
     return started;
   };
 
-  it("measures once the other run has ended, in whatever way, and names what it waited for", async () => {
+  it("starts to measure once the other run was killed, and names the run that it waited for", async () => {
     const env = sharedDevice();
     const holder = await startHolder(env);
     const waiter = waiting(env);
-    // It announces itself before it says so.
+    // It joins the queue before it prints this.
     await once(waiter.child.stderr!, "data");
     holder.child.kill("SIGKILL");
     const { exitCode, stdout, stderr } = await waiter.finished;
@@ -155,7 +155,7 @@ describe("--wait", () => {
     expect(parseResult(stdout).run.sharing).toMatchObject([{ others: [] }]);
   });
 
-  it("gives up after its limit, and names who uses the device", async () => {
+  it("gives up after its limit, and names the program that uses the device", async () => {
     const env = sharedDevice();
     const { child } = await startHolder(env);
     const { exitCode, stdout, stderr } = await runSmall([...oneCell, "--wait", "300ms"], {

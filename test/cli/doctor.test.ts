@@ -8,14 +8,14 @@ import { untilInSlowCopy } from "../helpers/processes.js";
 import { emulatedFaults, emulatedNvml, startCli, temporaryFolder } from "../helpers/run-cli.js";
 
 /*
- * Emulated devices that are ill in one way each. The link is slow, so that a busy machine keeps up with it; how large a
- * loss is found to be is measured by bench/doctor.mjs, as no test may fail for a noisy machine. The devices have little
- * memory, so that copies are small and tests short.
+ * Emulated devices with one fault each. The link is slow, so that a busy machine keeps up with it. bench/doctor.mjs
+ * measures which losses are found, as no test may fail on a noisy machine. The devices have little memory, so that copies
+ * are small and tests short.
  */
 
 const linkOf = (width: number) => ({ generation: 1, width, maxGeneration: 1, maxWidth: width });
 
-/** A copy takes 33 ms, of which fewer are made than of faster ones, and what disturbs them is a small part. */
+/** A copy takes 33 ms, so that few are made, and disturbances are short compared with one. */
 const healthyLink = linkOf(2);
 
 /** A machine with such an NVML, whose links carry 0.25 GB/s a lane, as those of generation 1 do. */
@@ -39,21 +39,21 @@ async function examined(env: Record<string, string>, ...args: string[]) {
 const costly = ({ findings }: Diagnosis) =>
   findings.filter(({ weight }) => weight === "costs").map(({ cause }) => cause);
 
-/** A device that is well; examined once. */
+/** The diagnosis of a healthy device, which is examined once. */
 let ofHealthy: ReturnType<typeof examined> | undefined;
 const examinedHealthy = () => {
   ofHealthy ??= examined(machine({ ...healthyLink, clockReasons: ["gpu-idle"] }), "--preset", "quick");
   return ofHealthy;
 };
 
-it.skipIf(existsSync("/dev/nvidiactl"))("a machine without a driver is no emulated device", async () => {
+it.skipIf(existsSync("/dev/nvidiactl"))("pinbench doctor exits with 3 if there is no driver", async () => {
   const { exitCode, stdout } = await callCli(["doctor", "--preset", "quick", "--format", "nhc"]);
   expect(exitCode).toBe(3);
   expect(stdout).toMatch(/^ERROR: {2}nhc: .*pinbench doctor: {2}.*there is no driver library libcuda\.so\.1/);
 });
 
 describe("pinbench doctor of an emulated device", () => {
-  it("names no cause if the link is as it should be", async () => {
+  it("names no cause of a loss if the link is healthy", async () => {
     const { diagnosis } = await examinedHealthy();
     const known = diagnosis.findings.map(({ cause }) => cause);
     for (const cause of ["link-narrow", "clocks-held", "device-shared", "wrong-data", "device-fails"]) {
@@ -82,8 +82,8 @@ describe("pinbench doctor of an emulated device", () => {
     });
   });
 
-  it("finds another process that copies", async () => {
-    // Any that is there and is not pinbench's own, which this one is.
+  it("finds another process that copies on the device", async () => {
+    // Any existing process that is not pinbench's own.
     const busy = { processes: `${process.ppid}/1GiB`, utilization: 90 };
     const nvml = { ...healthyLink, ...busy, toDeviceBytesPerSecond: 2.5e8 };
     const { exitCode, diagnosis } = await examined(
@@ -96,7 +96,7 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings[0]!.evidence.join()).toContain(`(pid ${process.ppid}, 1 GiB of`);
   });
 
-  it("ends with 7 if data come back wrong, before all else", async () => {
+  it("exits with 7 and names wrong data first, also if the link is narrow", async () => {
     const { exitCode, diagnosis } = await examined(
       machine({ ...healthyLink, maxWidth: 16 }, emulatedFaults("h2d:flip:every=2")),
       "--preset",
@@ -111,7 +111,7 @@ describe("pinbench doctor of an emulated device", () => {
     const env = machine(linkOf(8), emulatedNodes({ sysfs: [0], GBps: [[1, 2]] }));
     const { exitCode, diagnosis } = await examined(env, "--preset", "quick");
     expect(exitCode).toBe(1);
-    // A busy machine may lose more than that, which is beside it.
+    // On a busy machine other causes may cost more.
     const found = diagnosis.findings.find(({ cause }) => cause === "numa-far");
     expect(found).toMatchObject({ weight: "costs" });
     expect(found!.fix).toContain("numactl --cpunodebind=1 --membind=1");
@@ -119,7 +119,7 @@ describe("pinbench doctor of an emulated device", () => {
 
   it.each([
     ["fifth", linkOf(8), "after=2:every=5"],
-    // As often as a copy that is compared comes with one that warms up, and another one.
+    // The same period as that of a warm-up copy, a compared copy and another one.
     ["third", linkOf(4), "every=3"],
   ])("sees with --preset quick that every %s copy from the device is wrong", async (_, link, which) => {
     const wrong = emulatedFaults(`d2h:flip:${which}`);
@@ -141,7 +141,7 @@ describe("pinbench doctor of an emulated device", () => {
       sources: ["node07.json"],
     };
 
-    it("compares with its machines before all others", async () => {
+    it("compares with the site's machines rather than with the built-in reference", async () => {
       const { diagnosis: plain } = await examinedHealthy();
       const path = written(JSON.stringify({ listed: [{ gpu: plain.devices[0]!.name, ...entry }] }));
       const { diagnosis } = await examined(machine(healthyLink), "--preset", "quick", "--reference", path);
@@ -152,7 +152,7 @@ describe("pinbench doctor of an emulated device", () => {
     });
   });
 
-  it("goes on with the others if one device fails", async () => {
+  it("examines the other devices if one fails", async () => {
     const more = {
       PINBENCH_EMULATED_DEVICES: "2",
       ...emulatedFaults("cuDevicePrimaryCtxRetain:2:nth=1"),
@@ -160,13 +160,13 @@ describe("pinbench doctor of an emulated device", () => {
     const { exitCode, diagnosis } = await examined(machine(healthyLink, more), "--preset", "quick");
     expect(exitCode).toBe(4);
     expect(diagnosis.findings[0]).toMatchObject({ cause: "device-fails", device: 0 });
-    // That was for want of memory: the device may be well.
+    // Only memory was short: the device may be healthy.
     expect(diagnosis.findings[0]!.fix).toContain("when enough memory is free");
     expect(diagnosis.devices[0]!.rates[0]!.gigabytesPerSecond).toBeNull();
     expect(diagnosis.devices[1]!.rates[0]!.gigabytesPerSecond).toBeGreaterThan(0);
   });
 
-  it("measures no other device once the process has lost its contexts", async () => {
+  it("reports all devices as failing once the process has lost its CUDA contexts", async () => {
     const more = {
       PINBENCH_EMULATED_DEVICES: "2",
       ...emulatedFaults("cuMemcpyHtoDAsync_v2:700:after=1"),
@@ -176,7 +176,7 @@ describe("pinbench doctor of an emulated device", () => {
     expect(diagnosis.findings.filter(({ cause }) => cause === "device-fails")).toHaveLength(2);
   });
 
-  it("ends on Ctrl-C with one message on stderr alone, and touches no file", async () => {
+  it("exits with 130 on Ctrl-C, prints nothing on stdout and writes no file", async () => {
     const cwd = temporaryFolder();
     const { child, finished } = startCli(doctor("--output", "d.json"), {
       cwd,
@@ -191,8 +191,8 @@ describe("pinbench doctor of an emulated device", () => {
   });
 });
 
-describe("pinbench doctor without a link", () => {
-  it("is inconclusive, and says that this is no GPU", async () => {
+describe("pinbench doctor of an emulated device without a link", () => {
+  it("is inconclusive, and says on stdout and in each file that it cannot judge the device", async () => {
     const cwd = temporaryFolder();
     const outputs = ["d.json", "d.md", "d.html"].flatMap((name) => ["--output", name]);
     const args = doctor("--preset", "quick", ...outputs, "--format", "nhc");

@@ -10,7 +10,7 @@ import { copyFaults, emulatedFaults, runCli, startCli, temporaryFolder } from ".
 const explain = (...args: string[]) => ["explain", "--backend", "emulated", ...args];
 
 describe("pinbench explain without a question", () => {
-  it("lists them, and measures nothing", async () => {
+  it("lists all questions, and measures nothing", async () => {
     const { exitCode, stdout, stderr } = await callCli(["explain"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     for (const { name, title } of questions) {
@@ -20,7 +20,7 @@ describe("pinbench explain without a question", () => {
 });
 
 describe("pinbench explain QUESTION", () => {
-  it("answers it on this machine, on stdout and in files", async () => {
+  it("answers the question on stdout and in files", async () => {
     const cwd = temporaryFolder();
     const args = explain("too-small", ...["e.json", "e.md", "e.html"].flatMap((name) => ["--output", name]));
     const { exitCode, stdout, stderr } = await callCli(args, { cwd });
@@ -42,7 +42,7 @@ describe("pinbench explain QUESTION", () => {
     expect(html).toContain(`too-small: ${answer!.title}</h4>`);
   });
 
-  it("ends with 4 if a question failed, and answers the others", async () => {
+  it("exits with 4 if a question failed, and goes on with the others", async () => {
     const env = emulatedFaults("cuMemHostAlloc:2");
     const { exitCode, stdout } = await runCli(explain("too-small", "several-gpus", "--json"), { env });
     expect(exitCode).toBe(4);
@@ -53,7 +53,7 @@ describe("pinbench explain QUESTION", () => {
     ]);
   });
 
-  it("ends with 7 if data came back wrong for a question", async () => {
+  it("exits with 7 if data came back wrong for a question", async () => {
     const env = copyFaults("flip", "h2d");
     const { exitCode, stdout } = await runCli(explain("too-small", "several-gpus", "--json"), { env });
     expect(exitCode).toBe(7);
@@ -64,7 +64,7 @@ describe("pinbench explain QUESTION", () => {
     ]);
   });
 
-  it("ends on Ctrl-C with one message on stderr alone, and touches no file", async () => {
+  it("exits with 130 on Ctrl-C, prints nothing on stdout and writes no file", async () => {
     const cwd = temporaryFolder();
     const env = { PINBENCH_EMULATED_LINK: "1e7" };
     const { child, finished } = startCli(explain("too-small", "--output", "e.json"), { cwd, env });
@@ -76,9 +76,9 @@ describe("pinbench explain QUESTION", () => {
     expect(stderr).toContain("nothing was written to e.json");
   });
 
-  it("keeps on Ctrl-C what was answered before, and says how much that is", async () => {
+  it("keeps finished answers on Ctrl-C, and prints how many there are", async () => {
     const cwd = temporaryFolder();
-    // The first context is the first question's, which cannot be had; of the second question each copy takes seconds.
+    // The first question gets no context; each copy of the second one takes seconds.
     const fault = emulatedFaults("cuDevicePrimaryCtxRetain:2:nth=1");
     const env = { ...fault, PINBENCH_EMULATED_LINK: "2e5" };
     const args = explain("too-small", "low-latency", "--output", "e.json");

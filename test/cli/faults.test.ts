@@ -13,7 +13,7 @@ function outcomes({ cells }: ResultDocument): Record<string, string | null> {
   );
 }
 
-describe("data that came back wrong", () => {
+describe("a run whose data come back wrong", () => {
   // Single copies through more buffers than there are copies in a round, so that no later copy hides a wrong one.
   const everyCopy = [...twoKinds, "--mode", "latency", "--samples", "300", "--sizes", "4KiB"];
 
@@ -26,8 +26,8 @@ describe("data that came back wrong", () => {
     ["drop", "d2h"],
     ["shift", "d2h"],
     ["stale", "d2h"],
-  ] as const)("%s of %s fails only its cells, with exit code 7", async (fault, wrong) => {
-    // Comparing reads one small result from the device: direction d2h cannot be wrong throughout.
+  ] as const)("exits with 7 and fails only this direction's cells: %s of %s copies", async (fault, wrong) => {
+    // Comparing itself copies one small result from the device, so not every d2h copy can be wrong.
     const right = wrong === "h2d" ? "d2h" : "h2d";
     const direction = wrong === "h2d" ? "h2d,d2h" : "d2h";
     const { exitCode, document } = await callSmall(
@@ -51,7 +51,7 @@ describe("data that came back wrong", () => {
     }
   });
 
-  it("is reported before all else", async () => {
+  it("names the wrong data first on stderr, and in the tables", async () => {
     const { stdout, stderr } = await callCli(small(...everyCopy), { env: copyFaults("flip", "h2d") });
     expect(stderr).toMatch(
       /^pinbench: DATA CAME BACK WRONG in H2D pageable .*: do not trust this machine's copies/,
@@ -62,8 +62,8 @@ describe("data that came back wrong", () => {
   });
 });
 
-describe("a failing call", () => {
-  it("fails its cell; the others go on", async () => {
+describe("a failing driver call", () => {
+  it("fails its cell, and the other cells are measured", async () => {
     const unknownError = emulatedFaults("cuMemcpyDtoHAsync_v2:999:nth=1");
     const { exitCode, stderr, document } = await callSmall(twoKinds, unknownError);
     expect(exitCode).toBe(4);
@@ -125,7 +125,7 @@ describe("a failing call", () => {
 describe("memory that cannot be allocated", () => {
   it("on the device fails every cell that uses it, and the run neither hangs nor crashes", async () => {
     const { exitCode, document } = await callSmall(twoKinds, {
-      // The first ones are the engine's own small ones.
+      // The first allocations are the engine's own small ones.
       ...emulatedFaults("cuMemAlloc_v2:2:nth=3"),
     });
     expect(exitCode).toBe(4);
@@ -135,7 +135,7 @@ describe("memory that cannot be allocated", () => {
     expect(document.cells[0]?.error?.code).toBe("CUDA_ERROR_OUT_OF_MEMORY");
   });
 
-  it("to be pinned fails the cells that it is for, and those alone", async () => {
+  it("as pinned memory fails only the cells that need it", async () => {
     const { exitCode, stdout, stderr } = await callCli(
       small("--memory", "pageable,staged,pinned,registered"),
       {
@@ -153,14 +153,14 @@ describe("memory that cannot be allocated", () => {
 /** The emulated driver in the place of NVIDIA's: pinbench then also looks for NVML, which is not on every machine. */
 const asCuda = { PINBENCH_CUDA_LIBRARY: loadAddon().emulatedLibraryPath };
 
-describe("a driver", () => {
-  it("without NVML leaves out what only NVML reports", async () => {
+describe("a CUDA driver", () => {
+  it("without NVML is used, and pinbench devices reports the link and clocks as missing", async () => {
     const { exitCode, stdout } = await runCli(["devices"], { env: asCuda });
     expect(exitCode).toBe(0);
     expect(stdout).toMatch(/off +link and clocks \(NVML\)/);
   });
 
-  it("that is old skips what needs the missing calls, each with its reason", async () => {
+  it("that lacks kernel calls is used, and the cells that need them are skipped with the reason", async () => {
     const lacking = emulatedFaults(
       "cuDeviceGetUuid_v2:missing; cuLaunchKernel:missing",
       "driver:version=11040",
@@ -181,7 +181,7 @@ describe("a driver", () => {
     );
   });
 
-  it("without an essential call is refused by that call's name", async () => {
+  it("without an essential call is refused, and the call is named", async () => {
     const { exitCode, stderr } = await runCli(["run", "--backend", "cuda"], {
       env: { ...asCuda, ...emulatedFaults("cuMemHostAlloc:missing") },
     });
@@ -189,7 +189,7 @@ describe("a driver", () => {
     expect(stderr).toMatch(/is no CUDA driver that pinbench can use: it lacks cuMemHostAlloc\./);
   });
 
-  it("that refuses to register memory fails these cells, and the cold start says why it has a gap", async () => {
+  it("that refuses to register memory fails the registered cells, and the cold start names the error", async () => {
     const refused = emulatedFaults("cuMemHostRegister_v2:1");
     const { exitCode, stdout, stderr } = await callCli(
       small("--memory", "pinned,registered", "--direction", "h2d", "--all"),

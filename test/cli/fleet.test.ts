@@ -76,7 +76,7 @@ describe("pinbench fleet", () => {
     );
   });
 
-  it("ends with 4 if none is slow and a GPU failed in one cell", async () => {
+  it("ends with 4 if no node is slow and a GPU failed in one cell", async () => {
     const cwd = fleetFolder();
     const path = join(cwd, "results", "n07.json");
     const result = JSON.parse(readFileSync(path, "utf8"));
@@ -88,7 +88,7 @@ describe("pinbench fleet", () => {
     expect(stdout).toMatch(/=> 1 of 12 nodes has no complete result: 1 incomplete \(n07\)\n/);
   });
 
-  it("ends with 7 if data of a node came back wrong, before all else", async () => {
+  it("ends with 7 if a node's data came back wrong, also if others are slow or broken", async () => {
     const cwd = oneSlow();
     const path = join(cwd, "results", "n03.json");
     const result = JSON.parse(readFileSync(path, "utf8"));
@@ -111,7 +111,7 @@ describe("pinbench fleet", () => {
     ["reference", /^\{\n {2}"listed": \[\n {4}\{\n {6}"gpu": "NVIDIA H200",\n/],
     ["markdown", /^## pinbench fleet: 1 of 12 nodes is slow/],
     ["html", /^<!doctype html>/i],
-  ])("prints %s", async (format, form) => {
+  ])("prints the result in the format %s", async (format, form) => {
     const { exitCode, stdout, stderr } = await callCli(["fleet", "results", "--format", format], {
       cwd: oneSlow(),
     });
@@ -119,7 +119,7 @@ describe("pinbench fleet", () => {
     expect(stdout).toMatch(form);
   });
 
-  it("places imports of nvbandwidth by the host names in them, and names the slow one", async () => {
+  it("compares results imported from nvbandwidth by their host names, and names the slow node", async () => {
     const cwd = temporaryFolder();
     for (const [i, rate] of [13.6, 55.3, 55.2, 55.4].entries()) {
       const nvbandwidth = {
@@ -139,7 +139,7 @@ describe("pinbench fleet", () => {
     );
   });
 
-  it("writes files of each kind, and prints a saved document anew in any format", async () => {
+  it("writes a file of each format, and prints a saved fleet.json again in any format", async () => {
     const names = ["json", "csv", "md", "txt", "prom", "html", "svg"].map(
       (extension) => `fleet.${extension}`,
     );

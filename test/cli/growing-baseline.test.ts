@@ -8,7 +8,7 @@ import { buildRuns } from "../helpers/runs.js";
 
 const figuresOf = (runs: readonly ResultDocument[]) => runs.map((run) => runFigures(run, null));
 
-it("reports the runs and sessions of its folder, and which loss a check of it would find", () => {
+it("the report on a baseline has its runs and sessions, and the loss that a check would find", () => {
   const runs = [1, 2, 4].flatMap((day, i) =>
     buildRuns({
       ...{ count: 1, seed: i + 1 },

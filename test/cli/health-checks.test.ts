@@ -8,8 +8,8 @@ import { callCli } from "../helpers/in-process.js";
 import { emulatedFaults, emulatedNvml, temporaryFolder } from "../helpers/run-cli.js";
 
 /*
- * The examples of docs/health-checks.md and of docs/fleet.md's part on health checks, as the programs that they are for use
- * them: on an emulated device that is well, and on one whose memory had uncorrectable errors.
+ * The examples of docs/health-checks.md and of the health checks in docs/fleet.md, run as their programs run them, on
+ * emulated devices: a healthy one, one with uncorrectable memory errors, and others.
  */
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -52,12 +52,12 @@ const failing: readonly Record<string, string>[] = [
   { PINBENCH_CUDA_LIBRARY: "none.so" },
 ];
 const all = [healthy, ill, withoutLink, ...failing];
-/** Whether a node is kept: only if it is well, or nothing is known against it. */
+/** Whether a node stays in use: only if it is healthy or inconclusive. */
 const keeps = [true, false, true, false, false, false, true, false, false];
 
 /**
- * Programs for one device: `pinbench` is this one, which answers the same question once, and scontrol says how it was
- * called.
+ * Makes programs for one device: `pinbench` runs this one and caches its answers, and `scontrol` prints its
+ * arguments.
  */
 function programsFor(device: Record<string, string>): string {
   const bin = temporaryFolder();
@@ -102,16 +102,16 @@ async function passes(script: string): Promise<boolean[]> {
   return runs;
 }
 
-describe("Node Problem Detector", () => {
+describe("the documented example for Node Problem Detector", () => {
   const { pluginConfig, conditions, rules } = JSON.parse(exampleOf("Node Problem Detector"));
   const [rule] = rules;
 
-  it("sets a condition, and allows for the time and the length of the answer", () => {
+  it("sets a condition that it declares, and allows for output of 320 characters", () => {
     expect(conditions.map(({ type }: { type: string }) => type)).toContain(rule.condition);
     expect(pluginConfig.max_output_length).toBeGreaterThanOrEqual(320);
   });
 
-  it("reports no problem, a problem, or an unknown state", async () => {
+  it("gets 0 for a healthy, 1 for a broken and 4 for an inconclusive device", async () => {
     const run = (env: Record<string, string>) => callCli([...rule.args, ...here], { env });
     expect((await run(healthy)).exitCode).toBe(0);
     const found = await run(ill);
@@ -125,7 +125,7 @@ describe("Node Problem Detector", () => {
   });
 });
 
-describe("gpud", () => {
+describe("the documented example for gpud", () => {
   const [plugin] = parse(exampleOf("gpud"));
   const { parser, steps } = plugin.health_state_plugin;
   const { script } = steps[0].run_bash_script;
@@ -142,17 +142,17 @@ describe("gpud", () => {
   });
 });
 
-describe("NVSentinel", () => {
+describe("the documented example for NVSentinel", () => {
   const [container] = parse(exampleOf("NVSentinel")).preflight.initContainers;
 
-  it("keeps pods from a broken node, and not from one that is inconclusive", async () => {
+  it("keeps pods from a broken node, but not from an inconclusive one", async () => {
     const [, , script] = container.command;
     expect(container.command.slice(0, 2)).toEqual(["sh", "-c"]);
     expect(await passes(script)).toEqual(keeps);
   });
 });
 
-describe("Slurm and Node Health Check", () => {
+describe("the documented examples for Slurm and Node Health Check", () => {
   const part = /^## Health checks$[\s\S]*/m.exec(readFileSync(join(root, "docs/fleet.md"), "utf8"))![0];
   const [prolog, nhc, program] = [...part.matchAll(/^```text\n([\s\S]*?)^```$/gm)].map(
     ([, script]) => script!,
@@ -164,7 +164,7 @@ describe("Slurm and Node Health Check", () => {
     for (const script of [prolog!, checked!]) expect(await passes(script)).toEqual(keeps);
   });
 
-  it("drain a broken node, by a HealthCheckProgram, with what is wrong as the reason", async () => {
+  it("drain a broken node with the fault as the reason", async () => {
     const reasons: string[] = [];
     for (const env of all) {
       const { stdout } = await shell(program!, env, node);
@@ -187,10 +187,10 @@ describe("Slurm and Node Health Check", () => {
   });
 });
 
-describe("a Kubernetes Job", () => {
+describe("the documented Kubernetes Job", () => {
   const job = parse(exampleOf("A Kubernetes Job"));
 
-  it("prints the document, and is not retried", async () => {
+  it("prints the diagnosis of a broken device, and is not retried", async () => {
     expect(job).toMatchObject({ apiVersion: "batch/v1", kind: "Job", spec: { backoffLimit: 0 } });
     const [container] = job.spec.template.spec.containers;
     // The image's entry point is pinbench.
@@ -202,11 +202,11 @@ describe("a Kubernetes Job", () => {
   });
 });
 
-describe("for programs that watch nodes", () => {
+describe("pinbench doctor with --format nhc or nagios", () => {
   const told = (format: string, ...args: string[]) =>
     callCli(["doctor", "--preset", "quick", "--format", format, ...here, ...args], { env: ill });
 
-  it("a device with memory errors is a broken node", async () => {
+  it("reports a device with memory errors as a broken node", async () => {
     const health = await told("nhc");
     expect({ exitCode: health.exitCode, line: health.stdout }).toEqual({
       exitCode: 1,

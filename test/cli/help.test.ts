@@ -20,11 +20,11 @@ describe("pinbench help", () => {
       ["help", "import", "nvbandwidth"],
       ["import", "nvbandwidth", "--help"],
     ],
-  ])("%j prints what %j prints", async (asked, same) => {
+  ])("prints the same for %j as for %j", async (asked, same) => {
     expect(await callCli(asked)).toEqual(await callCli(same));
   });
 
-  it("is an overview of thirteen commands, the four most used first", async () => {
+  it("lists thirteen commands, the four most used first", async () => {
     const { stdout } = await callCli(["--help"]);
     const listed = [...stdout.matchAll(/^ {2}(\w+) {2,}/gm)].map(([, name]) => name);
     expect(listed.slice(0, 4)).toEqual(["run", "tune", "doctor", "check"]);
@@ -43,7 +43,7 @@ describe("pinbench help", () => {
     }
   });
 
-  it("describes output flags once, with the formats of each command", async () => {
+  it("describes the output flags in one topic, with the formats of each command", async () => {
     const { stdout } = await callCli(["help", "output"]);
     for (const flag of ["--format", "--json", "--output", "--quiet"]) expect(stdout).toContain(flag);
     expect(stdout).toMatch(/^ {2}run +table json markdown html csv$/m);
@@ -58,16 +58,16 @@ describe("pinbench help", () => {
     expect(one).toMatch(/^Figures\n {2}cold {2}buffers [^\n]*\n$/);
   });
 
-  it.each(commandLines)(
-    "fits 80 columns, except for examples that are to be copied: %s %s",
-    async (...command) => {
+  it.each(commandLines.map((words) => [["pinbench", ...words, "--help"].join(" "), words] as const))(
+    "fits 80 columns, except for examples that are to be copied: %s",
+    async (_, command) => {
       const wide = (await helpAt(80, command)).split("\n").filter((line) => line.length > 80);
       const isCommandAlone = (line: string) => /^ {2}\S.*pinbench \S/.test(line) && !/\S {2,}/.test(line);
       expect(wide.filter((line) => !isCommandAlone(line))).toEqual([]);
     },
   );
 
-  it("leaves out defaults without a meaning", async () => {
+  it("shows no default that is empty, true, false or null", async () => {
     for (const command of commandLines) {
       expect(await helpAt(200, command)).not.toMatch(/default: (\[\]|true|false|null)/);
     }

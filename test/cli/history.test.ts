@@ -38,7 +38,7 @@ describe("check --history", () => {
         expect(figure).toBeGreaterThan(0);
       }
       expect(fingerprint).toEqual(fine.comparison.candidate.fingerprint);
-      // Emulated devices are alike everywhere: no name of theirs tells two machines apart.
+      // Emulated devices are alike everywhere: their names cannot distinguish machines.
       expect(machine).toMatchObject({ gpuUuids: [], pciAddresses: [] });
       expect(id).not.toBe("");
     }
@@ -64,13 +64,13 @@ describe("check --history", () => {
   });
 
   it.each([
-    ["leaves a regression as it is", certainly.slower, 1, []],
-    ["is exit code 2 when all is well", certainly.faster, 2, []],
-    ["is exit code 2 when the baseline is updated", certainly.faster, 2, ["--update"]],
-  ])("with a history that cannot be written is reported, and %s", async (_, speed, code, update) => {
+    ["still exits with 1 if copies are slower", certainly.slower, 1, []],
+    ["exits with 2 if no copy is slower", certainly.faster, 2, []],
+    ["exits with 2 if the baseline is updated", certainly.faster, 2, ["--update"]],
+  ])("names a history that cannot be written, and %s", async (_, speed, code, update) => {
     const history = newHistory();
     mkdirSync(history);
-    // A lock that cannot be had.
+    // A lock that cannot be taken.
     mkdirSync(`${historyPath(history)}.lock`);
     const args = ["--history", history, ...calm, ...update];
     const { exitCode, stderr } = await checkJson(await baselineAt(speed), args);
@@ -88,7 +88,7 @@ describe("history", () => {
       factors.map((factor, day) => buildEntry(day, { series: [buildFigure({ figure: 50 * factor })] })),
     );
 
-  it("shows where the figures of past checks changed", async () => {
+  it("shows since which check the figures are slower", async () => {
     const { exitCode, stdout, stderr } = await callCli(["history", folder()]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(stdout.replaceAll(/\s+/g, " ")).toContain("=> Slower since check 21 (2026-01-21 05:00 UTC): ");
@@ -99,7 +99,7 @@ describe("history", () => {
     expect(JSON.parse(stdout)).toMatchObject({ trends: [{ name: pinnedId, kind: "cell" }] });
   });
 
-  it("reports that there is no check yet, and which lines it left out", async () => {
+  it("reports that a history is empty, and which damaged lines it left out", async () => {
     const empty = await callCli(["history", historyFolder([])]);
     expect(empty).toMatchObject({ exitCode: 0, stderr: "" });
     expect(empty.stdout).toContain("holds no check yet");

@@ -46,7 +46,7 @@ describe("pinbench import nvbandwidth", () => {
     );
   });
 
-  it("reads what is piped into it", async () => {
+  it("reads nvbandwidth's output from a pipe as /dev/stdin", async () => {
     const command = 'cat "$1" | "$2" "$3" import nvbandwidth /dev/stdin --quiet';
     const { stdout } = await start("sh", ["-c", command, "sh", fixture, process.execPath, pinbench]).finished;
     expect(parseResult(stdout).cells).toHaveLength(3);

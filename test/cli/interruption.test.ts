@@ -22,7 +22,7 @@ import { schemaErrors } from "../helpers/schema-errors.js";
 /** Never converges, and would take an hour. */
 const twoMemories = ["--memory", "pageable,pinned", ...endless];
 
-/** A run that has measured its first rounds: FILE.partial tells. */
+/** A run that has measured its first rounds, as its FILE.partial shows. */
 async function startEndless(...args: string[]): Promise<Started & { cwd: string; file: string }> {
   const cwd = temporaryFolder();
   const file = join(cwd, "result.json");
@@ -35,8 +35,8 @@ async function startEndless(...args: string[]): Promise<Started & { cwd: string;
   return { ...started, cwd, file };
 }
 
-describe("a signal in the middle of a run", () => {
-  it("SIGINT, SIGTERM or SIGHUP leaves a valid document of what was measured", async () => {
+describe("a run that is interrupted while it measures", () => {
+  it("by SIGINT, SIGTERM or SIGHUP leaves a valid document of what was measured", async () => {
     await Promise.all([
       expectDocument("SIGINT", 130),
       expectDocument("SIGTERM", 143),
@@ -63,15 +63,15 @@ describe("a signal in the middle of a run", () => {
   }
 });
 
-/** Fills the files' folder with good results of before, and tells what is in it. */
+/** A folder with earlier results of these names, and the --output flags for them. */
 function earlierResults(names: readonly string[]): { cwd: string; outputs: string[] } {
   const cwd = temporaryFolder();
   for (const name of names) writeFileSync(join(cwd, name), `good ${name}`);
   return { cwd, outputs: names.flatMap((name) => ["--output", name]) };
 }
 
-describe("a signal before there is any figure", () => {
-  /** Before the first copy has come to its end, which takes longer than the run waits for it. */
+describe("a run that is interrupted before its first figure", () => {
+  /** Signals during the first copy, which takes longer than the run waits for it. */
   async function interrupted(signal: NodeJS.Signals, cwd: string, ...args: string[]) {
     const { child, finished } = startCli(slowCopies(...args), { cwd, env: slowLink });
     await untilInSlowCopy(child.pid!);
@@ -86,7 +86,7 @@ describe("a signal before there is any figure", () => {
       "good.json, good.csv, good.md, good.txt and new.json",
     ],
   ] as [NodeJS.Signals, string[], string[], string][])(
-    "%s leaves files as they were, %j, makes no other, and says so",
+    "by %s leaves %j unchanged, makes no other file, and says so",
     async (signal, names, more, listed) => {
       const { cwd, outputs } = earlierResults(names);
       const { stdout, stderr } = await interrupted(signal, cwd, ...outputs, ...more);
@@ -98,7 +98,7 @@ describe("a signal before there is any figure", () => {
     },
   );
 
-  it("still reports to the program that reads stdout, and counts no skipped cell as measured", async () => {
+  it("still prints a JSON document, and counts no skipped cell as measured", async () => {
     const { cwd, outputs } = earlierResults(["good.json"]);
     // The emulated device does not access pageable memory by itself.
     const skipping = ["--memory", "pageable,system"];
@@ -111,7 +111,7 @@ describe("a signal before there is any figure", () => {
   });
 });
 
-/** Runs a command in a terminal, closes that when there is FILE.partial, and prints what the command came to. */
+/** Runs a command in a terminal, closes that once FILE.partial exists, and prints the command's exit status. */
 const closingTerminal = `
 import os, pty, select, sys
 partial, command = sys.argv[1], sys.argv[2:]
@@ -128,7 +128,7 @@ print(-os.WTERMSIG(status) if os.WIFSIGNALED(status) else os.WEXITSTATUS(status)
 const hasPython = spawnSync("python3", ["--version"]).status === 0;
 
 it.runIf(hasPython)(
-  "a terminal that closes leaves a document of what was measured, and no core dump",
+  "a run whose terminal closes leaves a document of what was measured, and no core dump",
   async () => {
     const cwd = temporaryFolder();
     const file = join(cwd, "result.json");

@@ -15,7 +15,7 @@ import type { Finished } from "../helpers/run-cli.js";
 import { skipWithoutTorch } from "../helpers/test-python.js";
 import { marked } from "../tune/torch/support.js";
 
-/** Empty for what is no process, or none any more. */
+/** The command line of a process; empty if there is none with this id. */
 function commandLine(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
@@ -24,10 +24,10 @@ function commandLine(pid: string): string {
   }
 }
 
-describe.concurrent("a job leaves nothing behind", () => {
+describe.concurrent("a training job under pinbench tune", () => {
   skipWithoutTorch();
 
-  /** Signals pinbench when `when` is there to be seen. */
+  /** Signals pinbench once `when` holds. */
   async function signalled(
     signal: NodeJS.Signals,
     when: (seen: { mark: string; stderr: string; marker: string }) => boolean,
@@ -58,17 +58,17 @@ describe.concurrent("a job leaves nothing behind", () => {
     { name: "at its start", when: atStart, args: [] },
     { name: "at its first step", when: atFirstStep, args: ["--workers", "2"] },
     {
-      name: "in the search, with workers that were spawned",
+      name: "in the search, with spawned workers",
       when: inSearch,
       args: ["--workers", "1", "--start-method", "spawn"],
     },
-  ])("if pinbench is killed, $name", async ({ when, args }) => {
+  ])("leaves nothing behind if pinbench is killed: $name", async ({ when, args }) => {
     const run = await signalled("SIGKILL", when, args, { script: coldTraining });
     expect(run.signal).toBe("SIGKILL");
     await expectNothingLeft(run);
   });
 
-  it("if a process has a session of its own and no environment", async () => {
+  it("leaves no process behind, even one with its own session and no environment", async () => {
     const hidden = `sleep ${1e6 + process.pid}`;
     const job = `setsid env -i ${hidden} & exec ${hidden}`;
     const { exitCode } = await tune(["sh", "-c", job], "--timeout", "250ms");
@@ -80,19 +80,19 @@ describe.concurrent("a job leaves nothing behind", () => {
   it.each([
     { signal: "SIGINT", exitCode: 130, script: coldTraining },
     { signal: "SIGTERM", exitCode: 143, script: training },
-  ] as const)("at $signal, with what was found until then", async ({ signal, exitCode, script }) => {
+  ] as const)("leaves nothing behind after $signal but its results", async ({ signal, exitCode, script }) => {
     const finished = await signalled(signal, inSearch, ["--workers", "1"], {
       script,
     });
     expect(finished.exitCode, finished.stderr).toBe(exitCode);
     expect(finished.stderr).toContain("! interrupted: these results were measured before that\n");
-    // The hook keeps the traceback through the script from the terminal.
+    // The hook hides the traceback of the script.
     expect(finished.stderr).not.toContain("training.py");
     expect(finished.stderr).toMatch(/^=> num_workers=/m);
     await expectNothingLeft(finished);
   });
 
-  it("at Ctrl-C before there is a result", async () => {
+  it("leaves nothing behind after Ctrl-C before the first result", async () => {
     const run = await signalled("SIGINT", atStart, [], { script: coldTraining });
     const { exitCode, stderr } = run;
     expect(exitCode, stderr).toBe(130);
@@ -103,12 +103,12 @@ describe.concurrent("a job leaves nothing behind", () => {
     await expectNothingLeft(run);
   });
 
-  it("with --go Ctrl-C goes to the restarted command, whose exit code is pinbench's", async () => {
+  it("that --go has restarted gets Ctrl-C, and leaves nothing behind", async () => {
     let isAfresh = false;
     const afresh: When = ({ mark, stderr }) => {
       if (isAfresh) return existsSync(mark);
       isAfresh = /is started afresh/.test(stderr);
-      // The search has made it too. A Python that is still importing may end otherwise.
+      // The search made this file as well. A Python that is still importing may end with another code.
       if (isAfresh) rmSync(mark, { force: true });
       return false;
     };

@@ -27,9 +27,9 @@ const epochLines = (count: number, samples: number) =>
 describe.concurrent("pinbench tune -- COMMAND", () => {
   skipWithoutTorch();
 
-  it("tunes a script as it runs, says on stderr what it found, and ends it", async () => {
+  it("tunes a running script, reports on stderr, and ends the script", async () => {
     const file = join(folder(), "tuning.json");
-    // What a worker costs is little of a sample, however busy the machine is.
+    // A sample takes much longer than a worker's overhead, even on a busy machine.
     const run = await tune(
       coldTraining("--length", "100000", "--cost", "0.004"),
       "--output",
@@ -79,13 +79,13 @@ describe.concurrent("pinbench tune -- COMMAND", () => {
   it.each([
     ["a shell script", ["sh", "one_pass.sh"]],
     ["a module", [warmPython, "-m", "training"]],
-  ])("with --go %s is started afresh, and its output and exit code are pinbench's", async (_, command) => {
+  ])("with --go restarts %s, and passes on its output and exit code", async (_, command) => {
     const args = ["--epochs", "3", "--length", "2400", "--exit", "9"];
     const run = await tune([...command, ...args], "--go", "--budget", "2s");
     const { exitCode, stdout, stderr } = run;
     const epochs = epochLines(3, 2400);
     expect(exitCode, stderr).toBe(9);
-    // What the search has printed before is of one epoch at most.
+    // The search printed one epoch at most.
     expect(stdout).toMatch(/(before\n)?(epoch 0: 2400 samples\n){1,2}epoch 1/);
     expect(stdout.endsWith(command[0] === "sh" ? `before\n${epochs}` : epochs)).toBe(true);
     expect(stderr).toMatch(/^=> num_workers=/m);
@@ -94,7 +94,7 @@ describe.concurrent("pinbench tune -- COMMAND", () => {
     await expectNothingLeft(run);
   });
 
-  it("with --go a command that makes another loader when it is started afresh keeps its settings", async () => {
+  it("with --go changes no setting if the restarted command makes another loader", async () => {
     const script = `length=100; if [ "$PINBENCH_TUNE" = search ]; then length=2400; fi; exec "$@" --length $length`;
     const command = ["sh", "-c", script, "sh", warmPython, "-m", "training"];
     const { exitCode, stdout, stderr } = await tune(command, "--go", "--budget", "2s");
@@ -103,7 +103,7 @@ describe.concurrent("pinbench tune -- COMMAND", () => {
     expect(stderr).toContain("pinbench: the command made no such loader: nothing was changed.\n");
   });
 
-  it("changes all ranks of torchrun, and shares the CPUs out among them", async () => {
+  it("tunes all ranks of torchrun together", async () => {
     const file = join(folder(), "tuning.json");
     // Their stdout goes to a file: this torch, with a newer Python, cannot leave it alone.
     const torchrun = ["-m", "torch.distributed.run", "--nproc_per_node", "2", "-r", "1", "-t", "1"];
@@ -120,8 +120,8 @@ describe.concurrent("pinbench tune -- COMMAND", () => {
   });
 });
 
-describe.concurrent("a job that ends before the search does", () => {
-  it("leaves what was found, and still finishes its own work", async () => {
+describe.concurrent("a training job that ends before pinbench tune has finished its search", () => {
+  it("still finishes its own work, and the results so far are saved", async () => {
     const file = join(folder(), "tuning.json");
     const job = `${process.execPath} fake_job.mjs '{"endsAt": 150}'; echo "the rest"; exit 3`;
     const flags = ["--output", file, "--budget", "60s", "--max-workers", "12"];
@@ -135,10 +135,10 @@ describe.concurrent("a job that ends before the search does", () => {
   });
 });
 
-describe.concurrent("a job that cannot be tuned ends with the reason", () => {
+describe.concurrent("pinbench tune gives the reason if it cannot tune a job", () => {
   skipWithoutTorch();
 
-  it("if it iterates no DataLoader", async () => {
+  it("that iterates no DataLoader", async () => {
     const run = await tune([testPython, "-c", "print('nothing to do')"]);
     expect(run).toMatchObject({ exitCode: 4, stdout: "nothing to do\n" });
     expect(said(run)).toMatch(
@@ -146,7 +146,7 @@ describe.concurrent("a job that cannot be tuned ends with the reason", () => {
     );
   });
 
-  it("if it dies, or fails", async () => {
+  it("that is killed, or fails", async () => {
     const killed = await tune(["sh", "-c", "kill -KILL $$"]);
     expectSentence(
       { ...killed, stderr: said(killed) },
@@ -161,7 +161,7 @@ describe.concurrent("a job that cannot be tuned ends with the reason", () => {
     );
   });
 
-  it("if no DataLoader is iterated within the time", async () => {
+  it("that iterates no DataLoader within --timeout", async () => {
     const isolated = await tune(
       [testPython, "-I", "-c", "import time; time.sleep(100)"],
       "--timeout",
@@ -181,7 +181,7 @@ describe.concurrent("a job that cannot be tuned ends with the reason", () => {
     await expectNothingLeft(asleep);
   });
 
-  it("if it hangs", async () => {
+  it("that hangs", async () => {
     const run = await tune(
       [process.execPath, "fake_job.mjs", '{"hangsAt": 150}'],
       ...["--timeout", "2s", "--budget", "60s", "--max-workers", "12"],
@@ -192,7 +192,7 @@ describe.concurrent("a job that cannot be tuned ends with the reason", () => {
     await expectNothingLeft(run);
   });
 
-  it("if its data set raises, and the script still gets the exception", async () => {
+  it("whose data set raises, and the script still gets the exception", async () => {
     const { exitCode, stderr } = await tune(training("--bad-sample", "10"));
     expect(exitCode).toBe(4);
     expect(stderr).toContain("ValueError: sample 10 is bad\n");
@@ -202,29 +202,27 @@ describe.concurrent("a job that cannot be tuned ends with the reason", () => {
   });
 });
 
-describe.concurrent("a script never takes an interrupted training as finished", () => {
+describe.concurrent("pinbench tune keeps a script from publishing a training that it has ended", () => {
   skipWithoutTorch();
 
   const train = training("--length", "100000").join(" ");
   it.each([
-    ["sh", `${train} && touch published`],
-    ["sh", `${train}; touch published`],
-    ["bash", `set -e; ${train} --stubborn; touch published`],
-    ["bash", `${train} || true; touch published`],
-    [
-      testPython,
-      `import subprocess; subprocess.run(${JSON.stringify(train)}, shell=True); open("published", "w")`,
-    ],
-  ])("in %s -c %j", async (program, script) => {
+    ["sh", "TRAIN && touch published"],
+    ["sh", "TRAIN; touch published"],
+    ["bash", "set -e; TRAIN --stubborn; touch published"],
+    ["bash", "TRAIN || true; touch published"],
+    [testPython, `import subprocess; subprocess.run("TRAIN", shell=True); open("published", "w")`],
+  ])("in %s -c '%s'", async (program, script) => {
     const published = join(folder(), "published");
-    const run = await tune([program, "-c", script.replaceAll("published", published)], "--budget", "1s");
+    const command = script.replace("TRAIN", train).replaceAll("published", published);
+    const run = await tune([program, "-c", command], "--budget", "1s");
     expect(run.exitCode, run.stderr).toBe(0);
     expect(existsSync(published)).toBe(false);
     await expectNothingLeft(run);
   });
 });
 
-describe.concurrent("with --go", () => {
+describe.concurrent("pinbench tune --go", () => {
   skipWithoutTorch();
 
   const job = (then: string) => [
@@ -233,7 +231,7 @@ describe.concurrent("with --go", () => {
     `${training("--epochs", "2", "--length", "1000").join(" ")}; ${then}`,
   ];
 
-  it("a command that has ended by itself is not started again", async () => {
+  it("does not restart a command that has ended by itself", async () => {
     const { exitCode, stdout, stderr } = await tune(job("exit 6"), "--go", "--budget", "60s");
     expect({ exitCode, stdout }, stderr).toEqual({ exitCode: 6, stdout: epochLines(2, 1000) });
     expect(stderr).toContain("pinbench: the command has ended by itself: it is not started again.\n");
@@ -242,7 +240,7 @@ describe.concurrent("with --go", () => {
   it.each([
     ["--go", 1, /model\.pt is a new checkpoint, from which the command may go on: it is not started\./],
     ["--go=anyway", 0, /the command is started afresh/],
-  ])("as %s a search that has made a checkpoint ends with %i", async (flag, exitCode, message) => {
+  ])("given as %s exits with %i if the search wrote a checkpoint", async (flag, exitCode, message) => {
     const out = folder();
     const command = `touch ${out}/model.pt ${out}/log.txt; ${training("--epochs", "4").join(" ")}`;
     const run = await tune(["sh", "-c", command, out], flag, "--budget", "1s");
@@ -253,7 +251,7 @@ describe.concurrent("with --go", () => {
     expect(run.stderr).toMatch(message);
   });
 
-  it("input from a pipe is refused, because the command is started twice", () => {
+  it("refuses input from a pipe, because it starts the command twice", () => {
     const piped = `echo lines | "${process.execPath}" "${pinbench}" tune --go -- cat; exit 0`;
     const { stderr, stdout } = spawnSync("sh", ["-c", piped], { encoding: "utf8" });
     expect(stdout).toBe("");
@@ -263,7 +261,7 @@ describe.concurrent("with --go", () => {
   });
 });
 
-describe.concurrent("flags after --", () => {
+describe.concurrent("flags after -- of pinbench tune", () => {
   it("belong to the command, --quiet and --version too", async () => {
     const { exitCode, stdout } = await tune(["echo", "--quiet", "--version", "--budget"], "--go");
     expect({ exitCode, stdout }).toEqual({ exitCode: 0, stdout: "--quiet --version --budget\n" });

@@ -107,7 +107,7 @@ describe("pinbench load", () => {
   });
 
   it("reports which methods a machine refuses, and measures the others", async () => {
-    // The first is that of the slots.
+    // The first registration is that of the slots.
     const refusal = emulatedFaults("cuMemHostRegister_v2:801:nth=2");
     const { exitCode, document } = await loaded([file("a.bin", plain())], refusal);
     expect(exitCode).toBe(0);
@@ -125,7 +125,7 @@ describe("pinbench load", () => {
     expect(document.verification.mismatchedBytes).toBeGreaterThan(0);
   });
 
-  it("writes every format, and shows it again", async () => {
+  it("writes every format, and pinbench show prints the saved result again", async () => {
     const cwd = temporaryFolder();
     const outputs = ["load.json", "load.md", "load.txt", "load.html", "load.py"];
     const path = file("a.bin", plain());
@@ -139,7 +139,7 @@ describe("pinbench load", () => {
   });
 });
 
-describe("pinbench load refuses, in one sentence and with 2,", () => {
+describe("pinbench load exits with 2 and one sentence for", () => {
   const header = (text: string) => {
     const bytes = Buffer.alloc(8 + text.length);
     bytes.writeBigUInt64LE(BigInt(text.length));
@@ -147,7 +147,7 @@ describe("pinbench load refuses, in one sentence and with 2,", () => {
     return bytes;
   };
   it.each<[string, () => string[], string]>([
-    ["no file", () => [], "load takes files and folders, or --make."],
+    ["a call without a file", () => [], "load takes files and folders, or --make."],
     [
       "a file and --make",
       () => [file("a", "a"), "--make", "1MiB"],
@@ -156,7 +156,7 @@ describe("pinbench load refuses, in one sentence and with 2,", () => {
     ["a missing file", () => ["/nowhere"], "/nowhere cannot be loaded: there is no such file."],
     ["an empty file", () => [file("a", "")], "cannot be loaded: it is empty."],
     ["an empty folder", () => [temporaryFolder()], "cannot be loaded: the folder has no files."],
-    ["a device", () => ["/dev/null"], "/dev/null cannot be loaded: it is not a regular file."],
+    ["a device file", () => ["/dev/null"], "/dev/null cannot be loaded: it is not a regular file."],
     [
       "a named pipe",
       () => {
@@ -176,38 +176,38 @@ describe("pinbench load refuses, in one sentence and with 2,", () => {
       () => [file("a.safetensors", safetensors([4000, 4000]).subarray(0, -1))],
       "it is cut: its safetensors header names more bytes than it has.",
     ],
-    ["a header without JSON", () => [file("a.safetensors", header("{"))], "names no tensors."],
-    ["a header of other JSON", () => [file("a.safetensors", header('{"w":[]}'))], "names no tensors."],
-    ["a header without tensors", () => [file("a.safetensors", header("{}"))], "names no tensors."],
+    ["a safetensors header that is no JSON", () => [file("a.safetensors", header("{"))], "names no tensors."],
+    ["a tensor described by a list", () => [file("a.safetensors", header('{"w":[]}'))], "names no tensors."],
+    ["a safetensors header of no tensors", () => [file("a.safetensors", header("{}"))], "names no tensors."],
     [
       "a tensor that ends before it begins",
       () => [file("a.safetensors", header('{"w":{"data_offsets":[5,1]}}'))],
       "its safetensors header names more bytes than it has.",
     ],
-    ["a file of another format", () => [file("a.safetensors", Buffer.alloc(64, 255))], "names no tensors."],
-    ["a file of 3 bytes", () => [file("a.safetensors", "abc")], "names no tensors."],
+    ["a safetensors file of junk", () => [file("a.safetensors", Buffer.alloc(64, 255))], "names no tensors."],
+    ["a safetensors file of 3 bytes", () => [file("a.safetensors", "abc")], "names no tensors."],
     [
-      "more than a third of the memory",
+      "more data than a third of the memory",
       () => ["--make", "900TiB"],
       "load takes a third of the free memory at most, ",
     ],
     [
-      "a folder without room",
+      "a missing --file-folder",
       () => ["--make", "1MiB", "--file-folder", "/nowhere"],
       "there is no such folder.",
     ],
     [
-      "a missing folder, cold",
+      "a missing --file-folder with --cold",
       () => ["--make", "1MiB", "--cold", "--file-folder", "/nowhere"],
       "No files can be made in /nowhere: there is no such folder.",
     ],
     [
-      "a folder in memory, cold",
+      "a folder in memory with --cold",
       () => ["--make", "1MiB", "--cold", "--file-folder", "/dev/shm"],
       "No files can be made in /dev/shm: it is in memory.",
     ],
     [
-      "files in memory, cold",
+      "files in memory with --cold",
       () => [file("a", "a", "/dev/shm"), "--cold"],
       "it is in memory and has no storage for --cold.",
     ],
@@ -240,7 +240,7 @@ describe("pinbench load refuses, in one sentence and with 2,", () => {
   });
 });
 
-/** Whether a process that this one has started has mapped a file of this path. */
+/** Whether a child of the process has mapped a file with this path. */
 function hasMapped(pid: number, path: string): boolean {
   const read = (name: string) => {
     try {
@@ -253,7 +253,7 @@ function hasMapped(pid: number, path: string): boolean {
   return children.some((child) => read(`/proc/${child}/maps`).includes(path));
 }
 
-describe("a file that is cut while it is loaded", () => {
+describe("pinbench load of a file that is cut meanwhile", () => {
   it("exits with 4, and writes nothing", async () => {
     const cwd = temporaryFolder();
     const path = file("big.bin", Buffer.alloc(8e6, 3), cwd);
@@ -269,8 +269,8 @@ describe("a file that is cut while it is loaded", () => {
   });
 });
 
-describe("an interrupted load", () => {
-  it("exits with 130 and leaves no made file behind", async () => {
+describe("an interrupted pinbench load", () => {
+  it("exits with 130 and removes the file that it made", async () => {
     const folder = temporaryFolder();
     const args = load(
       "--make",
@@ -293,7 +293,7 @@ describe("an interrupted load", () => {
   });
 });
 
-it("pinbench load runs in a process of its own", async () => {
+it("pinbench load works as a process of its own", async () => {
   const { exitCode, stdout } = await runCli(load(file("a.bin", plain()), ...once));
   expect(exitCode).toBe(0);
   expect(stdout).toContain("From the page cache, GB/s");

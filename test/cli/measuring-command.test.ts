@@ -2,7 +2,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { runMeasuringCommand } from "../../src/cli/measuring-command.js";
 import { ExitCode } from "../../src/errors.js";
 
-/** A command that can be interrupted no longer lets the channel to the process's starter keep it running. */
+/** Keeps this process running, as an interruptible command releases the channel to its parent. */
 function keepRunning(): void {
   const isRunning = setInterval(() => undefined, 1000);
   onTestFinished(() => {
@@ -11,7 +11,7 @@ function keepRunning(): void {
   });
 }
 
-/** What a command is given that was started a minute ago, and begins to measure now. */
+/** What `measure` gets in a command that was started a minute ago, and what was printed. */
 async function turnOf(
   flags: { waitNs?: number | "forever"; quiet?: boolean },
   limitNs?: number,
@@ -42,13 +42,13 @@ async function turnOf(
   };
 }
 
-it("a budget counts from the start of the program without a wait for the device", async () => {
+it("a command's budget counts from its start if it does not wait for the device", async () => {
   const { call, turn } = await turnOf({});
   expect(turn[0]).toMatchObject({ startedMs: call.startedMs, countedFromMs: call.startedMs });
 });
 
 it.each([{ waitNs: "forever" as const }, { waitNs: 3600e9 }])(
-  "a budget counts from the end of the wait for the device with %j",
+  "a command's budget counts from the end of its wait for the device, with %j",
   async (flags) => {
     const beforeMs = performance.now();
     const { call, turn } = await turnOf(flags);
@@ -62,7 +62,7 @@ it.each([
   [90e9, { waitNs: "forever" as const }, /\[-{10}\] 0 s of 90 s; opening the device$/],
   [undefined, {}, /60 s; opening the device$/],
 ])(
-  "the progress line shows the time against a limit of %j ns, counted after a wait as in %j",
+  "the progress line shows the time since start or wait, and a limit of %j ns, with %j",
   async (limitNs, flags, line) => {
     const { isTTY, columns } = process.stderr;
     Object.assign(process.stderr, { isTTY: true, columns: 100 });

@@ -13,7 +13,7 @@ it.each([
   [false, 1],
   [true, 0],
 ])(
-  "a FILE.partial that cannot be written is given up, the others go on: quiet %j, %i notes",
+  "a run goes on without a FILE.partial that cannot be written; with quiet %j it prints %i notes",
   async (quiet, notes) => {
     const said = vi.spyOn(process.stderr, "write").mockReturnValue(true);
     onTestFinished(() => void vi.restoreAllMocks());

@@ -16,7 +16,7 @@ async function pinned(env: Record<string, string>, ...args: string[]) {
   return { exitCode, stderr, pinning: parse(stdout) };
 }
 
-/** What a process had not given back of the driver's when it ended, in the words of its report. */
+/** The kinds of driver resources that a process still held at its end. */
 function notGivenBack(path: string): string[] {
   const { held, leftBehind } = JSON.parse(readFileSync(path, "utf8")) as Record<
     string,
@@ -54,14 +54,14 @@ describe("pinbench pin on an emulated device", () => {
     expect(html!.replaceAll("\u00a0", " ")).toMatch(
       /^<!doctype html>.*Recommended for 4 MiB: .*int main\(void\)/s,
     );
-    // It is no result, and is told from one.
+    // `compare` does not take it for a result of a run.
     expect(await callCli(["compare", "pin.json", "pin.json"], { cwd })).toMatchObject({
       exitCode: 2,
       stderr: expect.stringContaining("is a result of `pinbench pin`, not a result of a run."),
     });
   });
 
-  it("says that registering is not supported, as under confidential computing", async () => {
+  it("recommends host-alloc, with the reason, if the driver registers no memory", async () => {
     const { exitCode, pinning } = await pinned(emulatedFaults("cuMemHostRegister_v2:801"), ...small);
     expect(exitCode).toBe(0);
     expect(pinning.recommendation).toMatchObject({ way: "host-alloc" });
@@ -69,7 +69,7 @@ describe("pinbench pin on an emulated device", () => {
     expect(pinning.limits[0]!.reason).toMatch(/^the driver registers no memory of programs here/);
   });
 
-  it("fails if nothing can be pinned or the device is lost, and reports what it found", async () => {
+  it("exits with 4 if nothing can be pinned or the device is lost, and prints its results", async () => {
     const refused = await pinned(emulatedFaults("cuMemHostRegister_v2:801", "cuMemHostAlloc:2"), ...small);
     expect(refused).toMatchObject({ exitCode: 4, pinning: { recommendation: null, status: "complete" } });
     const lost = await pinned(emulatedFaults("cuMemcpyDtoHAsync_v2:719:after=29"), ...small);
@@ -79,8 +79,8 @@ describe("pinbench pin on an emulated device", () => {
   });
 });
 
-describe("an interrupt", () => {
-  /** In a copy of 4 MiB, which takes a second however fast this machine copies, and is at least the one numbered `from`. */
+describe("an interrupted pinbench pin", () => {
+  /** Signals in a copy of 4 MiB, the one numbered `from` or a later one, which takes a second on any machine. */
   async function interrupted(signal: NodeJS.Signals, from: number) {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "pin.json"), "before");
@@ -113,7 +113,7 @@ describe("an interrupt", () => {
     }
   });
 
-  it("before the first figure leaves a file as it was, and still reports to the program that reads stdout", async () => {
+  it("keeps the old file if it has no figure yet, and still prints a JSON document", async () => {
     const { exitCode, stderr, stdout, file, left } = await interrupted("SIGINT", 1);
     expect({ exitCode, file, left }).toEqual({ exitCode: 130, file: "before", left: [] });
     expect(stderr).toContain("interrupted, nothing was measured: nothing was written to pin.json.\n");

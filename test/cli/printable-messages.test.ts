@@ -7,19 +7,19 @@ import { small, temporaryFolder } from "../helpers/run-cli.js";
 const odd = "x\u001b[2J\u202e\npinbench: all is well";
 const shown = String.raw`x\x1b[2J\u202e\npinbench: all is well`;
 
-/** One line of stderr, in which the name stands with escapes. */
+/** Requires one line of stderr, in which the name is escaped. */
 function expectEscaped(stderr: string): void {
   expect(stderr).toContain(shown);
   expect(stderr).toMatch(/^pinbench: [^\p{Cc}\p{Bidi_Control}]+\n$/u);
 }
 
-describe("a name that would act on a terminal is shown with escapes", () => {
+describe("an error message escapes control characters", () => {
   it.each([
-    ["a missing file", ["compare", `${odd}.json`, "b.json"]],
-    ["a missing baseline", ["check", "--baseline", odd]],
-    ["a value of a flag", ["run", "--sizes", odd]],
-    ["a configuration's name", small("--config", odd)],
-    ["an output's name", small("--output", `${odd}.xyz`)],
+    ["the name of a missing file", ["compare", `${odd}.json`, "b.json"]],
+    ["the name of a missing baseline", ["check", "--baseline", odd]],
+    ["the value of a flag", ["run", "--sizes", odd]],
+    ["the name of a configuration", small("--config", odd)],
+    ["the name of an output", small("--output", `${odd}.xyz`)],
     ["a hint", ["history", odd]],
   ])("in %s", async (_, args) => {
     const { exitCode, stderr } = await callCli(args, { cwd: temporaryFolder() });
@@ -27,14 +27,14 @@ describe("a name that would act on a terminal is shown with escapes", () => {
     expectEscaped(stderr);
   });
 
-  it("in a flag, whose line breaks become blanks", async () => {
+  it("in a flag, and turns its line breaks into blanks", async () => {
     const { stderr } = await callCli(["run", `--${odd}`]);
     expect(stderr).toContain(String.raw`there is no flag "--x\x1b[2J\u202e pinbench: all is well"`);
     expect(stderr).toMatch(/^pinbench: [^\p{Cc}\p{Bidi_Control}]+\n$/u);
   });
 });
 
-it("an error is a line of JSON for a program that asks for it", async () => {
+it("an error is one line of JSON with PINBENCH_ERRORS=json", async () => {
   const env = { PINBENCH_ERRORS: "json" };
   const { exitCode, stdout, stderr } = await callCli(["run", "--sizes", odd, "--json"], { env });
   expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
@@ -54,7 +54,7 @@ describe("an error", () => {
     return text;
   }
 
-  it("is one line with its hint; with details these and the lines of the hint follow", () => {
+  it("is one line with its hint, or is followed by its details and the lines of its hint", () => {
     const hint = "Do this.\nOr that.";
     expect(reported(new PinbenchError("usage", "It is wrong.", { hint: "Do this." }))).toBe(
       "pinbench: It is wrong. Do this.\n",
@@ -65,16 +65,16 @@ describe("an error", () => {
   });
 
   it.each<[string, unknown, number, RegExp]>([
-    ["a user's", new PinbenchError("notComparable", "It is wrong."), 5, /^pinbench: It is wrong\.\n$/],
+    ["a known error", new PinbenchError("notComparable", "It is wrong."), 5, /^pinbench: It is wrong\.\n$/],
     [
-      "pinbench's own",
+      "a bug in pinbench",
       new TypeError("x is undefined"),
       4,
       /^pinbench: x is undefined This is a bug in pinbench:\nTypeError: x is undefined\n +at .+:\d+:\d+/,
     ],
-    ["no error at all", "odd", 4, /^pinbench: odd This is a bug in pinbench:\nodd\n$/],
+    ["a string that was thrown", "odd", 4, /^pinbench: odd This is a bug in pinbench:\nodd\n$/],
     [
-      "for want of files",
+      "too many open files",
       Object.assign(new Error("no"), { code: "ENFILE" }),
       3,
       /^pinbench: too many files are open on this machine\. End other programs/,
@@ -84,14 +84,14 @@ describe("an error", () => {
     expect(exitCode).toBe(code);
   });
 
-  it("that is a bug has its stack with its cause, where the addon failed, and nothing that acts on a terminal", () => {
+  it("that is a bug is printed with stack, cause and native location, without control characters", () => {
     const cause = Object.assign(new Error(odd), { location: "memory/arena.cpp:88" });
     const text = reported(new TypeError("outer", { cause }));
     expect(text).toMatch(/\ncaused by: Error: .*\n +at .+:\d+:\d+.* at memory\/arena\.cpp:88\n$/s);
     expect(text).not.toMatch(/(?!\n)[\p{Cc}\p{Bidi_Control}]/u);
   });
 
-  it("with a sentence never has a stack", () => {
+  it("that pinbench foresees is printed without a stack", () => {
     const error = new PinbenchError("usage", "It is wrong.", { cause: new Error("inner") });
     expect(reported(error)).toBe("pinbench: It is wrong.\n");
   });

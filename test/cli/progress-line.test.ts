@@ -11,7 +11,7 @@ import { buildCell, buildDocument } from "../helpers/result-document.js";
 const written: string[] = [];
 const stderr = { isTTY: process.stderr.isTTY, columns: process.stderr.columns };
 
-/** What stderr is: a terminal of this many columns, or a file for null. */
+/** Makes stderr a terminal of this many columns, or a file for null. */
 function stderrIs(columns: number | null, term = "xterm"): void {
   Object.assign(process.stderr, { isTTY: columns !== null, columns: columns ?? undefined });
   vi.stubEnv("TERM", term);
@@ -36,7 +36,7 @@ afterEach(() => {
 const shown = { quiet: false };
 
 describe("the progress line", () => {
-  it("is drawn in place on a terminal, no wider than it, and anew every second", () => {
+  it("is redrawn in place every second on a terminal, within its width", () => {
     stderrIs(21);
     const line = new ProgressLine(shown);
     let seconds = 0;
@@ -48,7 +48,7 @@ describe("the progress line", () => {
     line.clear();
   });
 
-  it("stands below the preliminary figures, and both are drawn in place and removed", () => {
+  it("stands below the preliminary rates, and both are redrawn in place and removed", () => {
     stderrIs(21);
     const line = new ProgressLine(shown);
     const found = "preliminary: pinned 55.4 GB/s";
@@ -70,7 +70,7 @@ describe("the progress line", () => {
     ]);
   });
 
-  it("fits the width after its signs were spelled in ASCII", () => {
+  it("fits the width after signs such as µ are spelled in ASCII", () => {
     stderrIs(6);
     vi.stubEnv("LC_ALL", "C");
     const line = new ProgressLine(shown);
@@ -90,7 +90,7 @@ describe("the progress line", () => {
     line.clear();
   });
 
-  it("is gone once it is cleared, and does not come back by itself", () => {
+  it("disappears when it is cleared, and does not come back", () => {
     stderrIs(80);
     const line = new ProgressLine(shown);
     line.update(() => "x");
@@ -104,8 +104,8 @@ describe("the progress line", () => {
 
   it.each([
     ["a file", null, "xterm"],
-    ["a terminal that obeys no commands", 80, "dumb"],
-  ])("is a whole line every 30 s in %s, and none before", (_, columns, term) => {
+    ["a dumb terminal", 80, "dumb"],
+  ])("is printed as a whole line every 30 s in %s", (_, columns, term) => {
     stderrIs(columns, term);
     const line = new ProgressLine(shown);
     let seconds = 0;
@@ -115,7 +115,7 @@ describe("the progress line", () => {
     expect(written).toEqual(["pinbench: 30 s have passed\n", "pinbench: 60 s have passed\n"]);
   });
 
-  it("is none with --quiet", () => {
+  it("is not shown with --quiet", () => {
     for (const columns of [80, null]) {
       stderrIs(columns);
       const line = new ProgressLine({ quiet: true });
@@ -132,7 +132,7 @@ it.each([
   [1, "round 1 of at least 6"],
   [6, "round 6 of at least 6"],
   [7, "round 7"],
-])("round %d is shown as %s, as the number of further rounds is unknown", (round, text) => {
+])("the progress of a run shows round %d as %s", (round, text) => {
   expect(describeRound(round)).toBe(text);
 });
 
@@ -176,7 +176,7 @@ const visit = { kind: "visit", round: 0 };
 it.each([
   ["h2d", "50.0 GB/s"],
   ["bidir", "90.0 GB/s"],
-] as const)("the present rate of a cell of %s counts all bytes that it moves", async (direction, rate) => {
+] as const)("the progress line's %s rate counts the bytes of all directions", async (direction, rate) => {
   const GBps = direction === "bidir" ? { h2d: 50, d2h: 40, sum: 90 } : 50;
   const cell = buildCell({ direction, GBps });
   expect(await lastLine([{ cell, outcome: "measuring", taken: 0 }], visit)).toContain(`, ${rate}; best`);
@@ -186,7 +186,7 @@ const three = (["converged", "measuring", "skipped"] as const).map((outcome, i) 
   ...{ cell: buildCell({ workers: i + 1, GBps: 50 }), outcome, taken: 3 },
 }));
 
-it("a skipped cell counts neither as converged nor in the number of samples", async () => {
+it("the progress line leaves skipped cells out of its numbers of cells and samples", async () => {
   expect(await lastLine(three, visit)).toContain("1 of 2 cells converged, round 1 of at least 6");
   expect(await lastLine(three, visit, { samplesPerCell: 9 })).toContain("6 of 18 samples taken");
 });
@@ -196,13 +196,13 @@ it("the progress line shows what a run does between its copies", async () => {
   expect(line).toContain("1 of 2 cells converged; opening device 0; best");
 });
 
-it("a run's time counts against its budget, unless a number of samples decides", async () => {
+it("the progress line shows a run's time against its budget, unless --samples ends the run", async () => {
   const ofBudget = await lastLine(three, visit, { samplesPerCell: null, budgetNs: 7e9 });
   expect(ofBudget).toMatch(/^\[-{10}\] 0 s of 7 s; /);
   expect(await lastLine(three, visit, { samplesPerCell: 9, budgetNs: 7e9 })).toMatch(/^0 s; /);
 });
 
-it("a run in several processes has the budget of all, and shows the best rates of the finished ones", async () => {
+it("the progress line of run --runs shows the budget of all runs and the best rates so far", async () => {
   const cells = [buildCell({ GBps: 50 }), buildCell({ workers: 2, GBps: 40 })];
   const series = {
     done: 0,

@@ -359,7 +359,7 @@ tune --batch-size 4 -- true                2  --batch-size has no effect with a 
 tune --wait -- true                        2  --wait has no effect with a command.
 `;
 
-describe("an invalid call is refused before anything is measured, and no file changes", () => {
+describe("pinbench refuses a wrong call in one sentence, and changes no file:", () => {
   it.each(
     Object.values({ commands, run, cells, compare, baseline, documents, machines, tune }).flatMap(rowsOf),
   )("%s", (call, code, sentence) => expectRefusal(call, code, sentence, world()));
@@ -405,7 +405,7 @@ check --baseline linked-list --update            2  linked-list/baseline.json: i
       "The driver cannot be used: cannot load",
     ],
     ["small --backend cuda", { PINBENCH_CUDA_LIBRARY: process.execPath }, "3", "The driver cannot be used: "],
-  ])("%s on a machine with %j", (call, env, code, sentence) =>
+  ])("%s with the environment %j", (call, env, code, sentence) =>
     expectRefusal(call, code, sentence, world(), env),
   );
 
@@ -416,7 +416,7 @@ check --baseline linked-list --update            2  linked-list/baseline.json: i
     ["small --numa 999", {}, "2", "This machine has no NUMA node 999."],
     ["devices", { PINBENCH_ADDON: "none.node" }, "3", "none.node does not load: there is no such file"],
     ["devices", { PINBENCH_ADDON: "bad.json" }, "3", "bad.json does not load: it is not an ELF file"],
-  ])("in a process of its own too: %s with %j", async (call, variables, code, sentence) => {
+  ])("%s as a process of its own, with %j", async (call, variables, code, sentence) => {
     const paths = Object.entries(variables).map(([name, value]) => [name, join(world(), value)]);
     const finished = await runCli(argsOf(call), { cwd: world(), env: Object.fromEntries(paths) });
     expect(finished.stderr).toContain(sentence);

@@ -13,7 +13,7 @@ const waysOf = { pinned: ["loop", "batch", "kernel", "gather"], pageable: ["loop
 
 type Memory = keyof typeof waysOf;
 
-/** Copies of 8 blocks of 4 KiB in every way, fewer than --blocks has, and of as many bytes in one piece. */
+/** Ids of cells that copy 8 blocks of 4 KiB by every method, and as many bytes in one piece. */
 function cellsOf(
   direction: string,
   { memories = ["pinned", "pageable"], besides = [""] }: { memories?: Memory[]; besides?: string[] } = {},
@@ -27,7 +27,7 @@ function cellsOf(
 }
 
 describe("pinbench run --blocks", () => {
-  it("measures and verifies every method, with the cost of a block", async () => {
+  it("measures and verifies every method of copying blocks, with the CPU's time for a block", async () => {
     const path = join(temporaryFolder(), "blocks.json");
     const cells = `${cellsOf("h2d")},${cellsOf("d2h")}`;
     const args = ["run", ...quick, "--cells", cells, "--output", path, "--all"];
@@ -37,7 +37,7 @@ describe("pinbench run --blocks", () => {
     expect(stdout).toContain("Device to host (D2H), in scattered blocks, GB/s");
     const document = parseResult(readFileSync(path, "utf8"));
     const blocks = document.cells.filter(({ blockBytes }) => blockBytes !== undefined);
-    // Both ways, of pinned memory loop, batch, kernel and gather, of pageable three.
+    // Two directions; four methods with pinned memory, three with pageable.
     expect(blocks).toHaveLength(2 * (4 + 3));
     for (const cell of blocks) {
       expect(["converged", "budget"]).toContain(cell.outcome);
@@ -55,7 +55,7 @@ describe("pinbench run --blocks", () => {
     }
   });
 
-  it("measures and verifies blocks during a load too, with what both keep; a search does not", async () => {
+  it("measures and verifies blocks during a load on the GPU, which --blocks auto does not plan", async () => {
     const cells = cellsOf("h2d", { memories: ["pinned"], besides: ["", "/beside-compute"] });
     const { exitCode, stdout } = await callCli(["run", ...quick, "--cells", cells, "--json"]);
     expect(exitCode).toBe(0);
@@ -75,12 +75,12 @@ describe("pinbench run --blocks", () => {
     expect(plan.cells.map(({ id }) => id).filter((id) => /beside.*blocks/.test(id))).toEqual([]);
   });
 
-  it("copies blocks both ways at once by every method, verifies them, and sums up both", async () => {
+  it("copies blocks in both directions at once by every method, and has a rate for their sum", async () => {
     const cells = cellsOf("bidir", { besides: ["", "/beside-compute"] });
     const { exitCode, stdout } = await callCli(["run", ...quick, "--cells", cells, "--json"]);
     expect(exitCode).toBe(0);
     const blocks = parseResult(stdout).cells.filter((cell) => cell.blockWay !== undefined);
-    // Alone and beside the load, as in one direction.
+    // Alone and during the load, as in one direction.
     expect(blocks).toHaveLength(2 * (4 + 3));
     for (const { id, stats, verification, sizeBytes, hostNsPerBlock } of blocks) {
       expect(
@@ -93,7 +93,7 @@ describe("pinbench run --blocks", () => {
     }
   });
 
-  it("skips batches if the driver is too old for them, and says so", async () => {
+  it("skips batches if the driver is too old for them, and gives the reason", async () => {
     const env = emulatedFaults("cuMemcpyBatchAsync:missing");
     const { exitCode, stdout } = await callCli(["run", ...quick, "--cells", cellsOf("h2d")], { env });
     expect(exitCode).toBe(0);

@@ -38,10 +38,10 @@ describe("every memory kind in every direction", () => {
     return (await measured).document;
   }
 
-  it("is a cell with all of its parameters in its id, measured, and with every byte verified", async () => {
+  it("is measured and verified as a cell with all of its parameters in its id", async () => {
     const document = await all();
     const [pageable, staged, ...others] = hostMemories;
-    // Host memory is the control of pageable and staged copies, which both directions at once do not have.
+    // Host memory is the control of pageable and staged copies; copies in both directions at once have none.
     const control = { h2d: ["host"], d2h: ["host"], bidir: [] };
     const routes = (["h2d", "d2h", "bidir"] as const).flatMap((direction) =>
       [pageable, staged, ...control[direction], ...others].map((memory) => `${direction}/${memory}`),
@@ -55,7 +55,7 @@ describe("every memory kind in every direction", () => {
     }
   });
 
-  it("has a rate for each direction, for bidir also their sum, and for d2d one of bytes read plus written", async () => {
+  it("has a rate for each direction and, for bidir, their sum; d2d counts bytes read plus written", async () => {
     const document = await all();
     const directionsOf = (direction: "h2d" | "bidir" | "d2d") =>
       document.cells.find((cell) => cell.direction === direction)?.stats.map((stats) => stats.direction);
@@ -88,7 +88,7 @@ describe("every memory kind in every direction", () => {
   });
 });
 
-describe("modes", () => {
+describe("--mode", () => {
   let measured: ReturnType<typeof callSmall> | undefined;
   async function both(): Promise<ResultDocument> {
     const axes = ["--mode", "throughput,latency", "--workers", "1,2"];
@@ -96,7 +96,7 @@ describe("modes", () => {
     return (await measured).document;
   }
 
-  it("give microseconds of one copy a sample and worker in latency mode, and rates of all copies in the other", async () => {
+  it("reports µs of single copies for latency, and the rate of all copies for throughput", async () => {
     const document = await both();
     for (const workers of [1, 2]) {
       const cell = cellOf(document, { memory: "pinned", mode: "latency", workers });
@@ -109,7 +109,7 @@ describe("modes", () => {
     expect(cell.samples[0]?.bytesPerSample).toBe(2 * cell.copiesPerSample * 65536);
   });
 
-  it("take --samples N literally: N a cell, and in latency mode N of each worker", async () => {
+  it("takes N samples a cell with --samples N, and N of each worker for latency", async () => {
     const measured = (await both()).cells.filter(({ outcome }) => outcome !== "skipped");
     const counts = measured.map(({ mode, workers, stats }) => [mode, workers, stats[0]?.samples].join());
     expect(new Set(counts)).toEqual(
@@ -118,7 +118,7 @@ describe("modes", () => {
   });
 });
 
-describe("samples", () => {
+describe("the samples of a cell", () => {
   it("are taken in interleaved rounds, which the document records", async () => {
     const { document } = await callSmall(["--memory", "pageable,pinned"]);
     expect(document.plan?.rounds).toBe(6);
@@ -132,7 +132,7 @@ describe("samples", () => {
     }
   });
 
-  it("go on within the budget until the interval is as narrow as requested", async () => {
+  it("are taken until the budget ends if the interval is wider than --precision", async () => {
     await withTimeEnough(async (seconds) => {
       const { document } = await callSmall([...kind, "--budget", `${seconds}s`, "--precision", "0.001%"]);
       const [cell] = document.cells;
@@ -146,7 +146,7 @@ describe("samples", () => {
     }, 1);
   });
 
-  it("stop if they have converged, and are 6 at least", async () => {
+  it("are 6 at least, even without a budget", async () => {
     const { document } = await callSmall([...kind, "--budget", "0s", "--precision", "50%"]);
     const [stats] = document.cells[0]!.stats;
     expect(document.cells[0]!.outcome).toBe(stats!.relativeHalfWidth! <= 0.5 ? "converged" : "budget");
@@ -154,8 +154,8 @@ describe("samples", () => {
   });
 });
 
-describe("what is recorded of how it was measured", () => {
-  it("is the pool of buffers: cold ones of twice the last-level cache, and at least two a worker, or a warm one", async () => {
+describe("what a result records about a cell", () => {
+  it("is its number of buffers: with twice the bytes of the last-level cache if cold, one if warm", async () => {
     const sizes = ["--workers", "1,2", "--sizes", "64KiB,4MiB", "--cache", "cold,warm"];
     const { document } = await callSmall([...kind, ...sizes]);
     expect(document.cells).toHaveLength(8);
@@ -182,13 +182,13 @@ describe("what is recorded of how it was measured", () => {
   });
 });
 
-describe("several devices", () => {
+describe("the devices of a run", () => {
   it.each([
     ["all", [0, 1]],
     ["1,0,1", [0, 1]],
     ["1", [1]],
     [null, [0]],
-  ])("with --device %j are %j, measured one by one, each with its own cells", async (flag, ordinals) => {
+  ])("with --device %j are %j, each with its own cells", async (flag, ordinals) => {
     const args = flag === null ? kind : [...kind, "--device", flag];
     const { exitCode, document } = await callSmall(args, devices(2));
     expect(exitCode).toBe(0);
@@ -206,27 +206,24 @@ describe("several devices", () => {
     expect(stdout.match(/Host to device \(H2D\), GB\/s/g)).toHaveLength(2);
   });
 
-  // Node's own pool, on which a session's calls are carried out, has four threads.
-  it.each([2, 6])(
-    "with --together: %i are measured at the same time as well as each alone",
-    async (count) => {
-      const args = ["--together", "--memory", "pinned", "--direction", "h2d,bidir"];
-      const { exitCode, document } = await callSmall(args, devices(count));
-      expect(exitCode).toBe(0);
-      expectMeasured(document);
-      const ordinals = Array.from({ length: count }, (_, ordinal) => ordinal);
-      for (const direction of ["h2d", "bidir"]) {
-        const cells = document.cells.filter((cell) => cell.direction === direction);
-        const expected = ordinals.flatMap((ordinal) => [[ordinal], [ordinal, ordinals]]);
-        const found = cells.map(({ device, together }) =>
-          together === undefined ? [device] : [device, together],
-        );
-        expect(found).toEqual(expected);
-      }
-    },
-  );
+  // Six is more than the four threads of Node's pool, which carries out a session's calls.
+  it.each([2, 6])("are measured all at the same time and each alone with --together: %i", async (count) => {
+    const args = ["--together", "--memory", "pinned", "--direction", "h2d,bidir"];
+    const { exitCode, document } = await callSmall(args, devices(count));
+    expect(exitCode).toBe(0);
+    expectMeasured(document);
+    const ordinals = Array.from({ length: count }, (_, ordinal) => ordinal);
+    for (const direction of ["h2d", "bidir"]) {
+      const cells = document.cells.filter((cell) => cell.direction === direction);
+      const expected = ordinals.flatMap((ordinal) => [[ordinal], [ordinal, ordinals]]);
+      const found = cells.map(({ device, together }) =>
+        together === undefined ? [device] : [device, together],
+      );
+      expect(found).toEqual(expected);
+    }
+  });
 
-  it("are listed by pinbench devices with limits and missing features, and likewise as JSON", async () => {
+  it("are listed by pinbench devices with their memory and missing features, also as JSON", async () => {
     const env = { ...devices(2), PINBENCH_EMULATED_MEMORY: "2GiB" };
     const { exitCode, stdout, stderr } = await callCli(["devices", "--backend", "emulated"], { env });
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -255,7 +252,7 @@ describe("copies between devices", () => {
       .filter((cell) => outcome.test(cell.outcome ?? ""))
       .map(({ device, peer, path }) => [device, peer, path]);
 
-  it("are measured for every pair, both ways, by every path, and what arrived is compared", async () => {
+  it("are measured and verified for every pair, in both directions, by every path", async () => {
     const { exitCode, document } = await callSmall(between, devices(2));
     expect(exitCode).toBe(0);
     expectMeasured(document);
@@ -268,7 +265,7 @@ describe("copies between devices", () => {
     }
   });
 
-  it("go one way alone if only cells of that way are requested", async () => {
+  it("are measured in one direction only if --cells requests only that", async () => {
     const ids = peerPaths.map((path) => `d0/p2p/device/65536/w1/throughput/cold/to-1/${path}`);
     const args = ["run", "--backend", "emulated", "--samples", "6", "--json", "--cells", ids.join()];
     const { exitCode, stdout } = await callCli(args, { env: devices(2) });
@@ -278,7 +275,7 @@ describe("copies between devices", () => {
     expectMeasured(document);
   });
 
-  it("go through the host alone if the devices have no access to each other", async () => {
+  it("take only the path through the host if the devices have no access to each other", async () => {
     const { exitCode, document } = await callSmall(between, {
       ...devices(2),
       PINBENCH_EMULATED_PEERS: "none",
@@ -295,11 +292,11 @@ describe("copies between devices", () => {
     }
   });
 
-  it("are named if their data were wrong, or the device at the other end has no memory", async () => {
+  it("fail the run with 7 if data come back wrong, and with 4 if the other device has no memory", async () => {
     const wrong = await callSmall(between, { ...devices(2), ...copyFaults("drop", "p2p") });
     expect(wrong.exitCode).toBe(7);
     expect(pathsWith(/^mismatch$/, wrong.document).length).toBeGreaterThan(0);
-    // The first six are those of device 0, and what device 1's session itself needs.
+    // The first six allocations are those of device 0 and of device 1's session itself.
     const full = emulatedFaults("cuMemAlloc_v2:2:nth=7");
     const failed = await callSmall(between, { ...devices(2), ...full });
     expect(failed.exitCode).toBe(4);
@@ -313,7 +310,7 @@ describe("--verify every", () => {
   const warm = ["--memory", "pinned", "--direction", "h2d,bidir", "--cache", "warm"];
   const every = [...warm, "--verify", "every"];
 
-  it("compares all copies of each cell, and says so", async () => {
+  it("compares every copy of each cell, and the output says so", async () => {
     const { exitCode, document } = await callSmall(every);
     expect(exitCode).toBe(0);
     expect(document.plan).toMatchObject({ verify: "every", settings: { verify: "every" } });
@@ -325,13 +322,13 @@ describe("--verify every", () => {
     expect((await callCli(small(...every, "--all"))).stdout).toContain("every copy was checked");
   });
 
-  it("finds wrong copies of a warm cell that right ones overwrite later", async () => {
+  it("finds wrong copies of a warm cell even if later copies overwrite them", async () => {
     const { exitCode, document } = await callSmall(every, copyFaults("drop", "h2d"));
     expect(exitCode).toBe(7);
     expect(document.cells.map(({ outcome }) => outcome)).toEqual(["mismatch", "mismatch"]);
   });
 
-  it("makes figures that are not compared with others", async () => {
+  it("makes results that compare only with --allow-mismatch with those of the default", async () => {
     const cwd = temporaryFolder();
     await callCli(small(...kind, "--verify", "every", "--output", "all.json"), { cwd });
     await callCli(small(...kind, "--output", "last.json"), { cwd });
@@ -346,7 +343,7 @@ describe("--verify every", () => {
 describe("--cells", () => {
   const run = ["run", "--backend", "emulated", "--samples", "6", "--quiet"];
   const dryRun = [...run, "--dry-run", "--json"];
-  /** No product of axes: two sizes, two memory kinds, two directions, two worker counts, but two cells and a control. */
+  /** Two cells that differ in every parameter, and a control: fewer cells than the product of their axes. */
   const pageable = "d0/h2d/pageable/4096/w1/throughput/cold";
   const control = "d0/h2d/host/4096/w1/throughput/cold";
   const pinned = "d0/d2h/pinned/65536/w2/latency/warm";
@@ -356,7 +353,7 @@ describe("--cells", () => {
     return (JSON.parse(stdout) as Plan).cells.map(({ id }) => id);
   }
 
-  it("measures exactly these cells, and the control of host memory, in the order of any plan", async () => {
+  it("measures exactly these cells in the order of a plan, and the host control of pageable ones", async () => {
     const { exitCode, stdout } = await callCli([...run, "--json", "--cells", `${pinned},${pageable}`]);
     expect(exitCode).toBe(0);
     const document = parseResult(stdout);
@@ -367,7 +364,7 @@ describe("--cells", () => {
     expect(planned(await callCli([...dryRun, "--cells", `${pageable},${other}`]))).toEqual([pageable, other]);
   });
 
-  it("wins over the configuration's cells, and keeps its other settings", async () => {
+  it("overrides the configuration's cells, and keeps its other settings", async () => {
     const plan = { preset: "quick", sizes: "1MiB", memory: "pinned", device: "3", workers: 9, budget: "1s" };
     const cwd = folderOf({
       [configFile]: { plan: { ...plan, mode: "latency", cache: "warm", precision: "7%" } },

@@ -12,7 +12,7 @@ async function measured(args: readonly string[], env: Record<string, string> = {
 }
 
 describe("pinbench run --memory file", () => {
-  it("measures and checks copies out of a file, and leaves none behind", async () => {
+  it("measures and verifies copies out of a file, and leaves no file behind", async () => {
     const folder = temporaryFolder();
     const { exitCode, cells } = await measured(files("--file-folder", folder, "--workers", "1,2"));
     expect(exitCode).toBe(0);
@@ -37,7 +37,7 @@ describe("pinbench run --memory file", () => {
     for (const { verification } of cells) expect(verification!.provenCopies).toBe(verification!.copies);
   });
 
-  it("finds a copy that arrives wrong", async () => {
+  it("exits with 7 if copies out of a file arrive wrong", async () => {
     const folder = temporaryFolder();
     const { exitCode, cells } = await measured(
       files("--file-folder", folder),
@@ -58,7 +58,7 @@ describe("pinbench run --memory file", () => {
     });
   });
 
-  it("says in the driver's words that it refuses to register a file", async () => {
+  it("reports the driver's error if the driver refuses to register a file", async () => {
     const args = files("--file-folder", temporaryFolder());
     const { exitCode, cells } = await measured(args, emulatedFaults("cuMemHostRegister_v2:801"));
     expect(exitCode).toBe(4);
@@ -69,13 +69,13 @@ describe("pinbench run --memory file", () => {
   it.each([
     ["is missing", "/nowhere", "No files can be made in /nowhere: there is no such folder."],
     ["is no folder", "/dev/null", "No files can be made in /dev/null: it is no folder."],
-  ])("refuses a folder that %s, in one sentence", async (_, folder, sentence) => {
+  ])("refuses a --file-folder that %s", async (_, folder, sentence) => {
     const { exitCode, stderr } = await callCli(files("--file-folder", folder));
     expect(exitCode).toBe(2);
     expect(stderr).toContain(sentence);
   });
 
-  it("uses a folder in memory only if it is named", async () => {
+  it("uses a folder in memory only if --file-folder names it", async () => {
     const env = { TMPDIR: "/dev/shm" };
     expect(await runCli(files(), { env })).toMatchObject({
       exitCode: 2,
@@ -84,7 +84,7 @@ describe("pinbench run --memory file", () => {
     expect((await runCli(files("--file-folder", "/dev/shm"), { env })).exitCode).toBe(0);
   });
 
-  it("refuses files that the disk has no room for", async () => {
+  it("refuses files that are too large for the memory or the disk", async () => {
     const huge = ["--sizes", "64GiB", "--max-pinned", "1TiB", "--cache", "warm"];
     const { exitCode, stderr } = await callCli(
       files("--file-folder", temporaryFolder(), "--memory", "file", ...huge),

@@ -16,7 +16,7 @@ async function answerOn(machine: Parameters<typeof emulatedNodes>[0], more: read
 const [near, far] = [0.05, 0.004];
 
 describe("pinbench run --numa all", () => {
-  it("says that sysfs names the far node, what that costs and what to bind to", async () => {
+  it("reports that sysfs names the slower node, what that costs, and how to bind to the faster one", async () => {
     const { text, exitCode } = await answerOn({ sysfs: [0], GBps: [[far, near]] });
     expect(exitCode).toBe(0);
     expect(text).toMatch(
@@ -27,7 +27,7 @@ describe("pinbench run --numa all", () => {
     expect(text).toContain("--cpu-bind=map_ldom:1 --mem-bind=map_mem:1");
   });
 
-  it("verifies where pages lie, and does not count memory of a full node", async () => {
+  it("checks on which node pages lie, and ignores the figures of a full node", async () => {
     const nodes = [{ cpus: [0, 1] }, { cpus: [2, 3], full: true }];
     const { text } = await answerOn({ sysfs: [0], GBps: [[near, far]], nodes });
     expect(text).toContain(
@@ -36,7 +36,7 @@ describe("pinbench run --numa all", () => {
     expect(text).not.toContain("Bind to");
   });
 
-  it("measures if a container refuses to choose the node, and leaves out CPUs without memory", async () => {
+  it("goes on if a container forbids to choose the node, and skips pageable cells with the reason", async () => {
     const more = ["--numa", "all", "--memory", "pageable,pinned", "--direction", "h2d", "--all"];
     const { text, exitCode } = await answerOn({ sysfs: [0], GBps: [[near, far]], refuse: true }, more);
     expect(exitCode).toBe(0);
@@ -54,7 +54,7 @@ describe("pinbench run --numa all", () => {
     expect(text).toContain("=> NUMA: one node only, nothing to compare.");
   });
 
-  it("measures the other device if one cannot be opened", async () => {
+  it("measures on the one device and node that can be opened if all others fail", async () => {
     const env = {
       ...emulatedNodes({ sysfs: [0, 0], GBps: Array(2).fill([near, far]) }),
       PINBENCH_EMULATED_FAULTS: "cuDevicePrimaryCtxRetain:2:after=1",
@@ -73,7 +73,7 @@ describe("pinbench run --numa all", () => {
     ]);
   });
 
-  it("keeps nodes, placements and pages in the document", async () => {
+  it("records the nodes, and each cell's CPUs and pages, in the document", async () => {
     const env = emulatedNodes({ sysfs: [0], GBps: [[near, far]] });
     const { document } = await callSmall([...all, "--sizes", "64KiB"], env);
     expect(document.numaNodes?.map(({ node, cpus }) => [node, cpus])).toEqual([

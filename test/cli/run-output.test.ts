@@ -26,7 +26,7 @@ const twoKinds = ["--memory", "pageable,pinned"];
 const routes = ["h2d/pageable", "h2d/host", "h2d/pinned", "d2h/pageable", "d2h/host", "d2h/pinned"];
 
 describe("pinbench run", () => {
-  it("prints a header, a table for each direction and what was found", async () => {
+  it("prints a header, a table for each direction and the cold start", async () => {
     const { exitCode, stdout } = await callCli(small(...twoKinds, "--all"));
     expect(exitCode).toBe(0);
     for (const part of [
@@ -51,7 +51,7 @@ describe("pinbench run", () => {
     expect(document.run.finishedAt).not.toBeNull();
   });
 
-  it("writes several files, each in the format of its extension, beside what it prints", async () => {
+  it("prints a table and writes several files, each in the format of its extension", async () => {
     const cwd = temporaryFolder();
     const files = ["a.json", "b.csv", "c.md", "d.txt"];
     const outputs = files.flatMap((file) => ["--output", file]);
@@ -75,7 +75,7 @@ describe("pinbench run", () => {
     expect(csv).toContain(",emulated,");
   });
 
-  it("keeps the rounds in FILE.partial, and replaces FILE only at the end", async () => {
+  it("writes finished rounds to FILE.partial, and replaces FILE only at the end", async () => {
     const cwd = temporaryFolder();
     const file = join(cwd, "a.json");
     writeFileSync(file, "before");
@@ -108,7 +108,7 @@ describe("pinbench run", () => {
     expect((await runSmall([...args, "--quiet"], { env })).stderr).toBe("");
   });
 
-  it("prints its warnings on stderr, for a plan too", async () => {
+  it("prints warnings on stderr, also with --dry-run", async () => {
     const tooMany = String(availableParallelism() + 1);
     const { stdout, stderr } = await callCli(small("--workers", tooMany, "--dry-run", "--json"));
     expect(stderr).toMatch(new RegExp(`^pinbench: ${tooMany} workers: only \\d+ CPUs? (is|are) usable.*\n$`));
@@ -117,8 +117,8 @@ describe("pinbench run", () => {
 
   it.each([
     ["the table", []],
-    ["JSON that a pipe does not hold", ["--json", "--sizes", "1KiB..64KiB*1.3"]],
-  ])("does not mind a reader that leaves early: %s", async (_, args) => {
+    ["JSON that is larger than a pipe", ["--json", "--sizes", "1KiB..64KiB*1.3"]],
+  ])("exits with 0 if the reader of stdout leaves early: %s", async (_, args) => {
     const pipeline = 'set -o pipefail; "$@" | head -1';
     const command = [process.execPath, pinbench, ...small("--samples", "1", ...args)];
     const { exitCode, stdout, stderr } = await start("bash", ["-c", pipeline, "bash", ...command]).finished;
@@ -144,12 +144,15 @@ describe("without a GPU", () => {
     );
   });
 
-  it.skipIf(existsSync("/proc/driver/nvidia/version"))("run without --json does, and says so", async () => {
-    const { exitCode, stdout } = await callCli(["run", ...args]);
-    expect(exitCode).toBe(0);
-    expect(stdout).toContain("! emulated device");
-    expect((await callCli(["run", "--json", "--backend", "auto", ...args])).exitCode).toBe(0);
-  });
+  it.skipIf(existsSync("/proc/driver/nvidia/version"))(
+    "run without --json measures the emulated device, and says so",
+    async () => {
+      const { exitCode, stdout } = await callCli(["run", ...args]);
+      expect(exitCode).toBe(0);
+      expect(stdout).toContain("! emulated device");
+      expect((await callCli(["run", "--json", "--backend", "auto", ...args])).exitCode).toBe(0);
+    },
+  );
 });
 
 const dry = ["run", "--backend", "emulated", "--dry-run"];
@@ -166,7 +169,7 @@ const axis = <Key extends keyof Plan["cells"][number]>({ cells }: Plan, key: Key
 ];
 
 describe("--dry-run", () => {
-  it("shows the plan and its memory, and what is measured beyond plain copies", async () => {
+  it("shows the plan with its memory, and what it measures beyond plain copies", async () => {
     const plain = await callCli([...dry, "--sizes", "1MiB,16MiB", "--workers", "1"]);
     expect(plain.exitCode).toBe(0);
     for (const line of [
@@ -188,7 +191,7 @@ describe("--dry-run", () => {
     expect(stdout).toMatch(/ {2}Runs +4 fresh processes, one after the other\n/);
   });
 
-  it("has the presets, which fill in only what no flag sets", async () => {
+  it("fills in from the preset only what no flag sets", async () => {
     const preset = async (...flags: string[]) => (await planOf([...dry.slice(1), "--quiet", ...flags])).plan;
     const usual = await preset();
     expect(usual.preset).toBe("default");
@@ -213,7 +216,7 @@ describe("--dry-run", () => {
 describe("a configuration", () => {
   const few = { backend: "emulated", sizes: "64KiB,128KiB", workers: 1, memory: "pinned" };
 
-  it("is measured, and named on stderr", async () => {
+  it("sets the cells that run measures, and is named on stderr", async () => {
     const cwd = folderOf({ [configFile]: { plan: { ...few, direction: "h2d", samples: 6 } } });
     const { exitCode, stdout, stderr } = await callCli(["run", "--json"], { cwd });
     expect(exitCode).toBe(0);
@@ -226,7 +229,7 @@ describe("a configuration", () => {
     expect((await callCli(["run", "--dry-run", "--quiet"], { cwd })).stderr).toBe("");
   });
 
-  it("wins over the defaults, and flags win over it", async () => {
+  it("overrides the defaults, and flags override it", async () => {
     const cwd = folderOf({ [configFile]: { plan: { ...few, device: 1, verify: "every", precision: "7%" } } });
     const options = { cwd, env: { PINBENCH_EMULATED_DEVICES: "2" } };
     const { plan } = await planOf([], options);
@@ -240,7 +243,7 @@ describe("a configuration", () => {
     expect(flagged).toMatchObject({ verify: "last", stopping: { precision: 0.07 } });
   });
 
-  it("is another one with --config, none with --no-config, and none above the home folder", async () => {
+  it("is chosen by --config, ignored with --no-config, and not looked for above the home folder", async () => {
     const other = { plan: { ...few, sizes: "4KiB" } };
     const cwd = folderOf({ [configFile]: { plan: few }, "other.json": other, "home/project/a": "" });
     const named = await planOf(["--config", "other.json"], { cwd });
@@ -256,7 +259,7 @@ describe("a configuration", () => {
 });
 
 describe("--label", () => {
-  it("is in the result, its header and its CSV, and is ignored by compare", async () => {
+  it("is saved in the result and its CSV, shown in its header, and ignored by compare", async () => {
     const cwd = temporaryFolder();
     const outputs = ["--output", "a.json", "--output", "a.csv"];
     const labelled = await callCli(small("--label", "rack=7", "--label", "row=b", ...outputs), { cwd });
@@ -277,7 +280,7 @@ describe("--label", () => {
     expect(JSON.parse(comparison.stdout)).toMatchObject({ differences: [] });
   });
 
-  it("is in every run of a baseline, and in a result of several processes", async () => {
+  it("is saved in every run of a baseline, and in a result of several processes", async () => {
     const folder = join(temporaryFolder(), "runs");
     const [, ...flags] = small("--label", "rack=7", "--quiet");
     expect((await callCliAlone(["baseline", folder, "--runs", "2", ...flags])).exitCode).toBe(0);

@@ -10,7 +10,7 @@ import { schemaErrors } from "../helpers/schema-errors.js";
 const twoKinds = ["--memory", "pageable,pinned", "--direction", "h2d"];
 
 describe("pinbench run --runs", () => {
-  it("measures the sweep in N processes, and gives one document of all", async () => {
+  it("measures all cells in N processes, and prints one document of all processes", async () => {
     const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--runs", "3"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(schemaErrors(document)).toBeNull();
@@ -31,7 +31,7 @@ describe("pinbench run --runs", () => {
     expect(document.coldStart[0]?.pinning[0]?.repetitions).toBe(9);
   });
 
-  it("says in the table which interval it shows, and in every format what was measured", async () => {
+  it("names the interval between processes in the table, and their number in each file", async () => {
     const cwd = temporaryFolder();
     const files = ["a.csv", "a.md"].flatMap((name) => ["--output", join(cwd, name)]);
     const { stdout } = await callCliAlone(small(...twoKinds, "--runs", "3", "--all", ...files));
@@ -45,14 +45,14 @@ describe("pinbench run --runs", () => {
     expect(readFileSync(join(cwd, "a.md"), "utf8")).toContain("medians of 3 processes");
   });
 
-  it("says where there are too few for an interval", async () => {
+  it("shows ±? if the runs are too few for an interval", async () => {
     const { stdout } = await callCliAlone(small(...twoKinds, "--runs", "2", "--all"));
     expect(stdout).toContain("±?");
   });
 });
 
-describe("a process that goes wrong", () => {
-  it("with data that came back wrong, is exit code 7, and its cells are a mismatch", async () => {
+describe("pinbench run --runs with a faulty process", () => {
+  it("exits with 7 if data came back wrong, and marks the cells as a mismatch", async () => {
     const args = [...twoKinds, "--mode", "latency", "--samples", "300", "--sizes", "4KiB", "--runs", "2"];
     const { exitCode, stderr, document } = await measureSmall(args, copyFaults("flip", "h2d"));
     expect(exitCode).toBe(7);
@@ -60,7 +60,7 @@ describe("a process that goes wrong", () => {
     expect(document.cells.map(({ outcome }) => outcome)).toEqual(["mismatch", "mismatch"]);
   });
 
-  it("by losing its context, ends the run: no other is started", async () => {
+  it("starts no further process once one has lost its CUDA context", async () => {
     const { exitCode, stderr, document } = await measureSmall([...twoKinds, "--runs", "3"], {
       ...emulatedFaults("cuMemcpyHtoDAsync_v2:700:nth=3"),
     });
@@ -72,7 +72,7 @@ describe("a process that goes wrong", () => {
 });
 
 describe("an interrupted run of several processes", () => {
-  /** A signal comes after so many whole processes. */
+  /** Interrupts a run after this many finished processes. */
   async function interrupted(whole: number, ...args: string[]) {
     const cwd = temporaryFolder();
     writeFileSync(join(cwd, "result.json"), "before");
@@ -87,7 +87,7 @@ describe("an interrupted run of several processes", () => {
     return { ...finished, files: filesIn(cwd) };
   }
 
-  it("keeps the finished processes", async () => {
+  it("keeps the results of finished processes", async () => {
     const { stdout, files } = await interrupted(2, "--json");
     expect(files).toEqual({ "result.json": stdout });
     const document = parseResult(stdout);
@@ -96,7 +96,7 @@ describe("an interrupted run of several processes", () => {
     expect(document.cells[0]?.stats[0]?.bandwidthGBps.processMedians).toHaveLength(2);
   });
 
-  it("leaves the file as it was if no process came to its end, and says so", async () => {
+  it("keeps the old file if no process has finished, and says so", async () => {
     expect(await interrupted(0)).toMatchObject({
       stdout: "",
       stderr: "pinbench: interrupted, nothing was measured: nothing was written to result.json.\n",

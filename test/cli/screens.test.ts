@@ -17,7 +17,7 @@ import {
 const recordings = fileURLToPath(new URL("../../results/nvidia-h200/", import.meta.url));
 const sweep = join(recordings, "default.json");
 const compare = ["compare", sweep, sweep, "--no-config"];
-/** In that folder: a path is not broken, and how long that of this checkout is nobody knows. */
+/** Run in the recordings' folder: a path is not wrapped, and the length of this checkout's is unknown. */
 const compareHere = ["compare", "default.json", "default.json", "--no-config"];
 const widest = (text: string) => Math.max(...text.split("\n").map(({ length }) => length));
 const isAscii = (text: string) => !/[^\t\n\r -~]/.test(text);
@@ -26,18 +26,18 @@ const isAscii = (text: string) => !/[^\t\n\r -~]/.test(text);
 const escapeSequence = "\u001b[";
 const devices = ["devices", "--backend", "emulated"];
 
-describe("colours", () => {
+describe("pinbench", () => {
   it.each([
-    ["none in a pipe", {}, false],
-    ["some with FORCE_COLOR", { FORCE_COLOR: "1" }, true],
-    ["none with FORCE_COLOR=0", { FORCE_COLOR: "0" }, false],
-    ["some where FORCE_COLOR overrides NO_COLOR", { NO_COLOR: "1", FORCE_COLOR: "1" }, true],
+    ["prints no colours in a pipe", {}, false],
+    ["prints colours with FORCE_COLOR=1", { FORCE_COLOR: "1" }, true],
+    ["prints no colours with FORCE_COLOR=0", { FORCE_COLOR: "0" }, false],
+    ["prints colours if FORCE_COLOR and NO_COLOR are set", { NO_COLOR: "1", FORCE_COLOR: "1" }, true],
   ] as [string, Record<string, string>, boolean][])("%s", async (_, env, expected) => {
     const table = await runCli(devices, { env });
     expect(table.stdout.includes(escapeSequence)).toBe(expected);
   });
 
-  it("are drawn by chalk alone: without them the text is the same", async () => {
+  it("prints the same text with and without colours", async () => {
     const plan = ["--dry-run", "--format", "table"];
     const plain = await runSmall(plan);
     const coloured = await runSmall(plan, { env: { FORCE_COLOR: "1" } });
@@ -49,8 +49,8 @@ describe("colours", () => {
   });
 });
 
-describe("the width of a text", () => {
-  it("is that of COLUMNS if stdout is no terminal, and else 100 columns", async () => {
+describe("the width of pinbench's output", () => {
+  it("is that of COLUMNS in a pipe, and 100 columns without COLUMNS", async () => {
     const facts = (columns: Record<string, string>) =>
       callCli(compareHere, { cwd: recordings, env: columns });
     for (const columns of [60, 80, 100]) {
@@ -93,13 +93,13 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     return stdout.replaceAll("\r\n", "\n");
   }
 
-  it("texts are as wide as it is, whatever COLUMNS says", async () => {
+  it("tables are as wide as the terminal, whatever COLUMNS says", async () => {
     const text = await atTerminal(72, compareHere, { NO_COLOR: "1", TERM: "xterm", COLUMNS: "200" });
     expect(widest(text)).toBeLessThanOrEqual(72);
     expect(widest(text)).toBeGreaterThan(64);
   });
 
-  it("messages are as wide as it is, with all of their words", async () => {
+  it("messages are wrapped to the width of the terminal without losing a word", async () => {
     const args = ["run", "--sizes", "64KiB", "--memory", "nosuch", "--backend", "emulated"];
     const [narrow, wide] = [await atTerminal(60, args, {}), await atTerminal(400, args, {})];
     expect(wide.trim().split("\n")).toHaveLength(1);
@@ -107,14 +107,14 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     expect(narrow.split(/\s+/)).toEqual(wide.split(/\s+/));
   });
 
-  it("has no long JSON if a file has it", async () => {
+  it("a document is not printed with --json if --output saves it", async () => {
     const path = join(temporaryFolder(), "c.json");
     const text = await atTerminal(80, [...compareHere, "--json", "--output", path], {});
     expect(text).toMatch(/^pinbench: the JSON is only in .*, not on this\s+terminal\.\n/);
     expect(JSON.parse(readFileSync(path, "utf8"))).toHaveProperty("schemaVersion");
   });
 
-  it("that obeys no commands has neither colours nor a redrawn line", async () => {
+  it("with TERM=dumb nothing is coloured or redrawn", async () => {
     const dumb = await atTerminal(80, compareHere, { TERM: "dumb" });
     await expect(dumb).toMatchFileSnapshot("snapshots/compare-dumb.txt");
     const lasting = small("--memory", "pinned", "--budget", "400ms");
@@ -135,12 +135,12 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     expect(quiet).not.toContain("\u001b[2K");
   });
 
-  it("has colours, unless NO_COLOR is set", async () => {
+  it("output has colours, unless NO_COLOR is set", async () => {
     expect(await atTerminal(80, devices)).toContain(`${escapeSequence}1m`);
     expect(await atTerminal(80, devices, { NO_COLOR: "1" })).not.toContain(escapeSequence);
   });
 
-  it("has a progress line, which is gone at the end", async () => {
+  it("a run shows a progress line, and removes it at the end", async () => {
     const output = await atTerminal(
       80,
       small("--memory", "pinned", "--budget", "400ms", "--precision", "0.001%"),
@@ -151,7 +151,7 @@ describe.runIf(existsSync("/usr/bin/script"))("at a terminal", () => {
     expect(output.slice(output.lastIndexOf(clearLine) + clearLine.length)).toMatch(/^.{0,9}pinbench \d/);
   });
 
-  it("shows preliminary rates above it, which are gone at the end; a pipe has none", async () => {
+  it("a run shows preliminary rates above the progress line until the end, and a pipe has none", async () => {
     const plan = small("--memory", "pageable,pinned", "--budget", "400ms", "--precision", "0.001%");
     const output = await atTerminal(80, plan, restingLink);
     expect(output).toMatch(/preliminary: 64 KiB H2D(\/D2H)?: pinned [\d./]+, pageable [\d./]+ GB\/s/);

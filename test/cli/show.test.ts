@@ -17,7 +17,7 @@ function fileOf(kind: (typeof documentNames)[number], document: unknown = docume
   return path;
 }
 
-it.each(documentNames)("prints a saved %s as a table, and as it was with --json", async (kind) => {
+it.each(documentNames)("pinbench show prints a saved %s as a table, or as is with --json", async (kind) => {
   const file = fileOf(kind);
   const table = await callCli(["show", file]);
   expect(table).toMatchObject({ exitCode: 0, stderr: "" });
@@ -26,21 +26,21 @@ it.each(documentNames)("prints a saved %s as a table, and as it was with --json"
   expect(JSON.parse(stdout)).toEqual(JSON.parse(readFileSync(file, "utf8")));
 });
 
-it("prints several files one after the other, in formats of their kind", async () => {
+it("pinbench show prints several files one after the other, also in a format of their kind", async () => {
   const { exitCode, stdout } = await callCli(["show", recorded, fileOf("pinning"), "--format", "markdown"]);
   expect(exitCode).toBe(0);
   expect(stdout.match(/^## pinbench[ a-z]*:/gm)).toEqual(["## pinbench:", "## pinbench pin:"]);
   expect((await callCli(["show", fileOf("tuning"), "--format", "env"])).stdout).toMatch(/^\w+=/);
 });
 
-it("shows all cells only with --all", async () => {
+it("pinbench show lists all cells of a comparison only with --all", async () => {
   const file = fileOf("comparison", buildComparison({ groups: [buildGroup({ ids: [idOf("pinned")] })] }));
   const shown = async (...flags: string[]) => (await callCli(["show", file, ...flags])).stdout;
   expect(await shown()).not.toContain("H2D pinned 16 MiB");
   expect(await shown("--all")).toContain("H2D pinned 16 MiB");
 });
 
-it("names the formats of a document if the requested one is none of them", async () => {
+it("pinbench show refuses a format that a document lacks, and names those that it has", async () => {
   const finished = await callCli(["show", fileOf("diagnosis"), "--format", "csv"]);
   expectSentence(
     finished,
@@ -49,7 +49,7 @@ it("names the formats of a document if the requested one is none of them", async
   );
 });
 
-it("refuses what pinbench did not write", async () => {
+it("pinbench show refuses a file that does not exist", async () => {
   expectSentence(await callCli(["show", "nosuch.json"]), 2, /there is no such file/);
 });
 
@@ -63,7 +63,7 @@ async function show(...args: string[]) {
 const chaptersIn = (html: string) => html.match(/<section[^>]* class="chapter/g)?.length ?? 0;
 
 describe("pinbench show --output", () => {
-  it("writes documents of all kinds, folders of runs and histories as one page, and prints its name", async () => {
+  it("writes results, folders of runs and a history as one page, and prints its name", async () => {
     const runs = join(temporaryFolder(), "runs");
     mkdirSync(runs);
     copyFileSync(recorded, join(runs, "a.json"));
@@ -111,7 +111,7 @@ describe("pinbench show --output", () => {
 });
 
 describe("--output with .html and .svg", () => {
-  it("writes a page of a run, beside other files", async () => {
+  it("saves a run as a page, a chart and JSON", async () => {
     const cwd = temporaryFolder();
     const args = ["--output", "page.html", "--output", "result.json", "--output", "a.svg"];
     const finished = await callCli([...small(...args), "--quiet"], { cwd });
@@ -122,7 +122,7 @@ describe("--output with .html and .svg", () => {
     expect(JSON.parse(read("result.json"))).toMatchObject({ backend: "emulated" });
   });
 
-  it("writes the HTML page of a tuning document next to its JSON and text files", async () => {
+  it("saves a tuning as a page, a chart, JSON and files of its settings", async () => {
     const cwd = temporaryFolder();
     const model = ["--sample", "64KiB", "--batch-size", "8", "--backend", "emulated"];
     const files = ["t.html", "t.json", "t.env", "t.py", "t.svg"].flatMap((name) => ["--output", name]);

@@ -10,7 +10,7 @@ vi.mock("../../src/cli/deadline.js", () => ({
 
 type Event = NodeJS.Signals | "disconnect";
 
-/** What listens to this process, which gets no real signal, and what would have ended it. */
+/** The listeners to signals, which are not really sent, and the signals by which the process would have ended. */
 const heard = new Map<Event, (name: string) => void>();
 let kills: unknown[] = [];
 
@@ -58,7 +58,7 @@ describe("a command that is interrupted", () => {
     ["disconnect", false, 130],
     ["SIGINT", true, 130],
     ["disconnect", true, 4],
-  ])("by %s exits with that signal's code, watched by a deadline %j: %i", (event, isWatched, exitCode) => {
+  ])("by %s, and watched by --deadline: %j, exits with %i", (event, isWatched, exitCode) => {
     watcher.isThere = isWatched;
     const interruption = new Interruption();
     expect(interruption).toMatchObject({ exitCode: null, signal: { aborted: false } });
@@ -67,21 +67,21 @@ describe("a command that is interrupted", () => {
   });
 
   it.each<[string, (Event | number)[], string[]]>([
-    ["one Ctrl-C, which the terminal and npm send", ["SIGINT", 249, "SIGINT"], []],
-    ["a second Ctrl-C", ["SIGINT", 250, "SIGINT"], ["SIGINT"]],
-    ["a terminal that closes, for which each shell sends one", ["SIGHUP", 1000, "SIGHUP"], []],
-    ["a closing terminal after Ctrl-C", ["SIGINT", 500, "SIGHUP"], []],
-    ["a request to end after a closing terminal", ["SIGHUP", 500, "SIGTERM"], ["SIGTERM"]],
-    ["a third signal after two quick ones", ["SIGINT", 100, "SIGINT", 150, "SIGINT"], ["SIGINT"]],
-    ["the end of its starter, 2 s later", ["disconnect", 1999], []],
-    ["the end of its starter", ["disconnect", 2000], ["SIGKILL"]],
-  ])("tells a repeated signal from an echo of the first: %s", (_, events, ends) => {
+    ["one Ctrl-C that the terminal and npm send does not kill", ["SIGINT", 249, "SIGINT"], []],
+    ["a second Ctrl-C kills", ["SIGINT", 250, "SIGINT"], ["SIGINT"]],
+    ["a closing terminal for which each shell sends one does not kill", ["SIGHUP", 1000, "SIGHUP"], []],
+    ["a closing terminal after Ctrl-C does not kill", ["SIGINT", 500, "SIGHUP"], []],
+    ["SIGTERM after a closing terminal kills", ["SIGHUP", 500, "SIGTERM"], ["SIGTERM"]],
+    ["a third signal after two quick ones kills", ["SIGINT", 100, "SIGINT", 150, "SIGINT"], ["SIGINT"]],
+    ["the end of its parent does not kill within 2 s", ["disconnect", 1999], []],
+    ["the end of its parent kills after 2 s", ["disconnect", 2000], ["SIGKILL"]],
+  ])("is killed by a repeated signal, but not by an echo of the first: %s", (_, events, ends) => {
     new Interruption();
     send(...events);
     expect(kills).toEqual(ends);
   });
 
-  it("still ignores the second half of one Ctrl-C after its end, and listens to nothing without a signal", () => {
+  it("listens to no signal after its end, but still ignores the echo of one Ctrl-C", () => {
     new Interruption().dispose();
     expect([...heard.keys()]).toEqual([]);
     const interruption = new Interruption();
@@ -92,7 +92,7 @@ describe("a command that is interrupted", () => {
     expect(vi.getTimerCount()).toBe(1);
   });
 
-  it("does not wait for unfinished work, and is killed 2 s later if that keeps it alive", async () => {
+  it("stops waiting for unfinished work, and is killed after 2 s if that keeps it running", async () => {
     const interruption = new Interruption();
     const hanging = interruption.unlessAborted(new Promise(() => undefined));
     expect(await interruption.unlessAborted(Promise.resolve("done"))).toBe("done");

@@ -29,12 +29,12 @@ describe("a stdout that cannot be written", () => {
     ["--version", ["--version"]],
     ["devices", ["devices", "--backend", "emulated"]],
     ["run --dry-run", small("--dry-run")],
-  ])("is one sentence and exit code 2: %s", async (_, args) => {
+  ])("is reported in one sentence with exit code 2: %s", async (_, args) => {
     const { exitCode, stderr } = await runWithFullStdout(args, temporaryFolder());
     expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: diskIsFull });
   });
 
-  it("affects no files", async () => {
+  it("does not keep a run from writing its files", async () => {
     const cwd = temporaryFolder();
     const { exitCode, stderr } = await runWithFullStdout(
       small("--memory", "pinned", "--output", "a.json"),
@@ -46,7 +46,7 @@ describe("a stdout that cannot be written", () => {
 });
 
 describe("a file that cannot be written at the end", () => {
-  it("costs neither stdout nor the other files, and each one is named", async () => {
+  it("is named, and stdout and the other files are still written", async () => {
     const cwd = temporaryFolder();
     const outputs = ["/dev/full", "a.csv", "/proc/self/../../dev/full", "b.json"];
     const { exitCode, stdout, stderr } = await runSmall(
@@ -64,8 +64,8 @@ describe("a file that cannot be written at the end", () => {
 });
 
 /**
- * What is no regular file is named, and nothing waits for it: each of these is a process of its own, for a thread that
- * waits for a pipe's other end would keep a process from ending.
+ * A file that is no regular file is named, and nothing waits for it. Each call is a process of its own: a thread that
+ * waits for a pipe's other end would keep this one from ending.
  */
 
 const [result, other] = buildRuns({ count: 2 });
@@ -109,7 +109,7 @@ describe("a file that is no regular file", () => {
   });
 });
 
-describe("a pipe that the shell hands over", () => {
+describe("a pipe that the shell passes to pinbench", () => {
   it.each([
     ["/dev/stdin", 'cat good.json | "$1" "$2" compare good.json /dev/stdin --json'],
     ["<(…)", '"$1" "$2" compare good.json <(cat good.json) --json'],
@@ -121,9 +121,9 @@ describe("a pipe that the shell hands over", () => {
   });
 });
 
-describe("a home in which no folder can be made", () => {
+describe("a run without a usable home or cache folder", () => {
   it.each([{ HOME: "/proc" }, { XDG_CACHE_HOME: "/proc" }, { XDG_CACHE_HOME: "/proc/cache" }])(
-    "keeps no command from running: %o",
+    "is complete all the same: %o",
     async (env) => {
       const { exitCode, stdout } = await runSmall(["--json"], { env });
       expect(exitCode).toBe(0);
@@ -138,19 +138,19 @@ function underLimit(limit: string, args: readonly string[]): Promise<Finished> {
   return start("bash", ["-c", command, "bash", process.execPath, pinbench, ...args]).finished;
 }
 
-describe("few open files", () => {
+describe("a low limit of open files", () => {
   it.each([
     ["devices", ["devices", "--backend", "emulated"]],
     ["run", small("--memory", "pinned")],
     ["run --runs", small("--memory", "pinned", "--runs", "2")],
-  ])("are enough for %s: ulimit -n 40", async (_, args) => {
+  ])("is enough for %s: ulimit -n 40", async (_, args) => {
     expect(await underLimit("-n 40", args)).toMatchObject({
       exitCode: 0,
       stdout: expect.stringMatching(/./),
     });
   });
 
-  it("are named if a measuring process cannot start", async () => {
+  it("is named if a measuring process cannot start", async () => {
     const { exitCode, stdout, stderr } = await underLimit("-n 28", small("--runs", "2"));
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toBe(
@@ -159,7 +159,7 @@ describe("few open files", () => {
     );
   });
 
-  it("are named if pinbench itself cannot start", async () => {
+  it("is named if pinbench itself cannot start", async () => {
     const { exitCode, stdout, stderr } = await underLimit("-n 22", ["devices"]);
     expect({ exitCode, stdout }).toEqual({ exitCode: 3, stdout: "" });
     expect(stderr).toMatch(

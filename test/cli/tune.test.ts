@@ -19,7 +19,7 @@ const withTorch = (target: string, ...args: string[]) => [
   ...args,
 ];
 
-/** With a link on which a search ends before its deadline on a busy machine too. */
+/** With a link so fast that a search ends within its budget, on a busy machine too. */
 const tune = (...args: string[]) => callCli(["tune", ...data, ...quick, ...args], { env: memoryLink });
 
 const documentOf = ({ stdout }: Finished) => documentIn(stdout);
@@ -30,7 +30,7 @@ function documentIn(text: string): Tuning {
   return tuningSchema.parse(document);
 }
 
-describe("pinbench tune of generated samples", () => {
+describe("pinbench tune without torch", () => {
   it("prints a table with a recommendation, and saves the document with --output", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
     const { exitCode, stdout, stderr } = await tune("--output", saved);
@@ -87,7 +87,7 @@ describe("pinbench tune of generated samples", () => {
     expect(documentOf(finished).tried.length).toBeGreaterThan(1);
   });
 
-  it("reads files cold, and simulates a step", async () => {
+  it("reads files from the disk with --cold, and simulates a training step", async () => {
     const cwd = temporaryFolder();
     mkdirSync(join(cwd, "images"));
     for (const name of ["a", "b", "c"]) writeFileSync(join(cwd, "images", name), "x".repeat(30_000));
@@ -113,8 +113,8 @@ describe("pinbench tune of generated samples", () => {
   });
 });
 
-describe("--json with a command", () => {
-  it("is mixed with the command's own lines, so a note names --output", async () => {
+describe("pinbench tune --json -- COMMAND", () => {
+  it("notes that --output keeps the JSON apart from the command's own lines", async () => {
     const note = /^pinbench: the JSON goes to stderr, .* --output FILE\.json keeps it by itself\.$/m;
     const command = ["--", "no-such-command"];
     expect((await callCli(["tune", "--json", ...command])).stderr).toMatch(note);
@@ -122,13 +122,13 @@ describe("--json with a command", () => {
   });
 });
 
-describe("pinbench tune of a Dataset of torch's", () => {
+describe("pinbench tune of a torch Dataset", () => {
   skipWithoutTorch();
 
-  it("recommends workers if samples wait, as workers can wait at the same time", async () => {
+  it("recommends workers if making a sample consists of waiting", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
     const args = ["--max-workers", "4", "--budget", "30s", "--output", saved, "--format", "env"];
-    // Long, so that what a busy machine adds is little of it.
+    // Long compared with what a busy machine adds.
     const target = wrapped(fixture("sleeping.py:Sleeping"), { seconds: 0.02 });
     const { exitCode, stdout, stderr } = await runCli(withTorch(target, ...args, "--python", testPython));
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
@@ -144,7 +144,7 @@ describe("pinbench tune of a Dataset of torch's", () => {
     expect(tuning.recommendation!.score.batchesPerSecond).toBeLessThan(1.15 * 12.5 * workers);
   });
 
-  it("ends with the sentence of a Dataset that raises", async () => {
+  it("reports the exception of a Dataset that raises", async () => {
     const { exitCode, stdout, stderr } = await runCli(
       withTorch("faulty.py:raising", "--budget", "5s", "--max-workers", "1"),
     );
@@ -155,7 +155,7 @@ describe("pinbench tune of a Dataset of torch's", () => {
     expect(stdout).toContain("=> no setting could be measured");
   });
 
-  it("ends with a sentence before anything is measured, if no batch can be made", async () => {
+  it("fails in one sentence before it measures if no batch can be made", async () => {
     expectSentence(await runCli(withTorch("faulty.py:raising_at_once")), 4, /sample \d+ is bad/);
     expectSentence(
       await runCli(["tune", "--torch", fixture("sleeping.py:Sleeping"), "--python", warmPython]),
@@ -165,7 +165,7 @@ describe("pinbench tune of a Dataset of torch's", () => {
   });
 });
 
-it("ends with a sentence if Python has no torch, or if Python or the file is missing", async () => {
+it("pinbench tune fails in one sentence if Python has no torch, or if Python or the file is missing", async () => {
   const python = (path: string) => runCli(withTorch("sleeping.py:Sleeping", "--python", path));
   expectSentence(
     await python(fixture("no_torch.sh")),
@@ -176,7 +176,7 @@ it("ends with a sentence if Python has no torch, or if Python or the file is mis
   expectSentence(await runCli(withTorch("none.py:make")), 2, /There is no file .*none\.py\./);
 });
 
-describe("Ctrl-C", () => {
+describe("pinbench tune that Ctrl-C interrupts", () => {
   skipWithoutTorch();
 
   /** Signals when the data set has written its marker. */
@@ -192,7 +192,7 @@ describe("Ctrl-C", () => {
     return finished;
   }
 
-  it("ends the search with what was found until then", async () => {
+  it("prints the results so far", async () => {
     const { exitCode, stdout, stderr } = await interrupted("sleeping.py:Sleeping", "SIGINT");
     expect({ exitCode, stderr }).toEqual({ exitCode: 130, stderr: "" });
     expect(stdout).toContain("! interrupted: these results were measured before that\n");
@@ -200,7 +200,7 @@ describe("Ctrl-C", () => {
     expect(stdout).toMatch(/^=> num_workers=\d /m);
   });
 
-  it("ends at once while the data set is being made, and leaves what was saved before", async () => {
+  it("ends while the data set is still being made, and keeps the old file", async () => {
     const saved = join(temporaryFolder(), "tuning.json");
     writeFileSync(saved, "before");
     const finished = await interrupted("sleeping.py:opening_takes_long", "SIGINT", "--output", saved);

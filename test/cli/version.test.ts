@@ -13,8 +13,8 @@ const oneLine = new RegExp(
   `^${version.replaceAll(".", "\\.")} \\(commit (unknown|[0-9a-f]{12}(-dirty)?, \\d{4}-\\d\\d-\\d\\d)\\)\\n$`,
 );
 
-describe("--version", () => {
-  it.each(["--version", "-V"])("%s is one line", async (flag) => {
+describe("pinbench", () => {
+  it.each(["--version", "-V"])("prints its version in one line with %s", async (flag) => {
     expect(await runCli([flag])).toMatchObject({
       exitCode: 0,
       stdout: expect.stringMatching(oneLine),
@@ -22,12 +22,12 @@ describe("--version", () => {
     });
   });
 
-  it.each(["--version", "--help"])("%s loads no compiled module", async (flag) => {
+  it.each(["--version", "--help"])("loads no compiled module for %s", async (flag) => {
     const env = { PINBENCH_ADDON: join(temporaryFolder(), "none.node") };
     expect(await runCli([flag], { env })).toMatchObject({ exitCode: 0, stderr: "" });
   });
 
-  it("reports with --json what was built, and how it was installed", async () => {
+  it("reports with --version --json how it was built and installed", async () => {
     const { exitCode, stdout, stderr } = await runCli(["--version", "--json"]);
     expect({ exitCode, stderr }).toEqual({ exitCode: 0, stderr: "" });
     expect(JSON.parse(stdout)).toEqual({
@@ -51,7 +51,7 @@ describe("--version", () => {
     });
   });
 
-  it("reports with --json why no module loads, and exits with 0", async () => {
+  it("reports with --version --json why no module loads, and exits with 0", async () => {
     const env = { PINBENCH_ADDON: join(temporaryFolder(), "none.node") };
     const { exitCode, stdout } = await runCli(["--version", "--json"], { env });
     expect(exitCode).toBe(0);

@@ -21,7 +21,7 @@ const bothKinds = ["--worker-kind", "thread,process", "--memory", "pageable,pinn
 const ofProcesses = ({ cells }: ResultDocument) => cells.filter(({ workerKind }) => workerKind === "process");
 
 describe("a run with worker processes", () => {
-  it("measures and verifies the cells of threads with processes too, with their cost and rows of their own", async () => {
+  it("measures and verifies each cell with threads and with processes, in rows of their own", async () => {
     const cwd = temporaryFolder();
     const args = [...bothKinds, "--workers", "1,2,4", "--output", "result.json", "--all"];
     const { exitCode, stdout } = await runSmall(args, { cwd });
@@ -61,7 +61,7 @@ async function expectNothingLeft(mark: string): Promise<void> {
   await vi.waitFor(() => expect(measuring(mark, "worker")).toEqual([]), { timeout: 15_000, interval: 50 });
 }
 
-/** Memory that goes with the last process that has it, and no file that could stay behind. */
+/** Requires that shared memory ends with its last process, and has no file that could stay behind. */
 function expectAnonymousMemory(pid: number): void {
   const shared = readFileSync(`/proc/${pid}/maps`, "utf8")
     .split("\n")
@@ -98,8 +98,6 @@ function startMarked(args: readonly string[], env: Record<string, string> = {}):
   return { ...started, mark, file, workers };
 }
 
-/** Never converges, and would take an hour. */
-
 async function untilMeasured({ file, child }: MarkedRun): Promise<void> {
   while (!existsSync(`${file}.partial`)) {
     if (child.exitCode !== null) throw new Error("it ended before it was interrupted");
@@ -108,7 +106,7 @@ async function untilMeasured({ file, child }: MarkedRun): Promise<void> {
 }
 
 describe("a worker process that is killed", () => {
-  /** The whole run of those that are left, with the one that was killed named in the cells that needed all of them. */
+  /** Requires that the run completes, and that the cells which needed the killed process name it. */
   async function expectOthersMeasured({ finished, mark }: MarkedRun, killed: number): Promise<void> {
     const { exitCode, stdout, stderr } = await finished;
     const document = parseResult(stdout);
@@ -121,7 +119,7 @@ describe("a worker process that is killed", () => {
         new RegExp(`^worker process \\d of 2 \\(pid ${killed}\\) was killed by SIGKILL, `),
       );
     }
-    // One that was under way may have needed fewer.
+    // A cell that was under way may have needed fewer processes.
     const ofTwo = ofProcesses(document).filter(({ workers }) => workers === 2);
     expect(ofTwo.map(({ outcome }) => outcome)).toEqual(ofTwo.map(() => "failed"));
     expect(failed.length - ofTwo.length).toBeLessThanOrEqual(1);
@@ -138,9 +136,9 @@ describe("a worker process that is killed", () => {
   });
 });
 
-describe("the end of a run ends its worker processes", () => {
+describe("all worker processes of a run end", () => {
   // interruption.test.ts has the other signals.
-  it("by SIGTERM to the run alone, with a document of what was measured", async () => {
+  it("after SIGTERM to the run alone, which prints what was measured", async () => {
     const run = startMarked(endless);
     await untilMeasured(run);
     process.kill(run.child.pid!, "SIGTERM");
@@ -156,7 +154,7 @@ describe("the end of a run ends its worker processes", () => {
     await expectNothingLeft(run.mark);
   });
 
-  it("by SIGINT or SIGHUP to all of them, as a terminal sends it", async () => {
+  it("after SIGINT or SIGHUP to all of its processes, as a terminal sends it", async () => {
     await Promise.all([expectEndOfAll("SIGINT", 130), expectEndOfAll("SIGHUP", 129)]);
   });
 
@@ -172,7 +170,7 @@ describe("the end of a run ends its worker processes", () => {
     await expectNothingLeft(run.mark);
   }
 
-  it("by SIGKILL while they start, while they measure, or while a SIGSTOP has stopped them", async () => {
+  it("after SIGKILL to the run while they start, measure or are stopped", async () => {
     await Promise.all([
       expectKilled(async (run) => void (await run.workers(1))),
       expectKilled(untilMeasured),
@@ -192,7 +190,7 @@ describe("the end of a run ends its worker processes", () => {
     await expectNothingLeft(run.mark);
   }
 
-  it("by SIGKILL while the driver does not return", async () => {
+  it("after SIGKILL to the run while the driver does not return", async () => {
     const run = startMarked(["--worker-kind", "process", "--cache", "warm"], {
       PINBENCH_EMULATED_LINK: "1e4",
     });

@@ -44,7 +44,7 @@ const onlyFirst = (part: object = {}) => buildRuns({ cells: cells.slice(0, 1), s
 const other = buildRuns({ cells, speed: 0.5, document: { devices: [buildDevice({ name: "NVIDIA L4" })] } });
 const emulated = buildRuns({ cells, document: { backend: "emulated" } });
 const quiet = buildRuns({ cells: [{ GBps: 10, memory: "pageable" }], count: 10 });
-/** With the noise that is assumed between sessions, a loss of a fifth is three to four standard errors. */
+/** With the assumed noise between sessions, a loss of 20 % is three to four standard errors. */
 const tooNoisy = (speed: number) => buildRuns({ cells: [{ GBps: 10, memory: "pageable" }], seed: 2, speed });
 const skipped = buildSkipped({}, "no kernels");
 const skippedBack = buildSkipped({ direction: "d2h" }, "no kernels");
@@ -63,7 +63,7 @@ describe("the outcome of a comparison", () => {
       { groups: [{ verdict: "not slower" }, { verdict: "not slower" }] },
     ],
     ["a link at half its width", [baseline, atHalfWidth(candidate)], "regression", lost(5, 5)],
-    ["half the width, allowed to differ", [baseline, atHalfWidth(candidate), mayDiffer], "regression", {}],
+    ["half the width and --allow-mismatch", [baseline, atHalfWidth(candidate), mayDiffer], "regression", {}],
     ["a link that regained its width", [atHalfWidth(candidate), baseline], "pass", {}],
     [
       "a link at half its width in the runs that confirm",
@@ -138,18 +138,18 @@ describe("the outcome of a comparison", () => {
     ["wrong data of another machine", [baseline, withCell(other, wrongOther)], "mismatch", {}],
     ["wrong data and no cell in common", [baseline, [last({}, [wrongOther])]], "mismatch", {}],
     [
-      "another machine, allowed",
+      "another machine and --allow-mismatch",
       [baseline, other, mayDiffer],
       "regression",
       { groups: [{ verdict: "slower" }, { verdict: "slower" }] },
     ],
-    ["an emulated device, allowed", [baseline, emulated, mayDiffer], "not comparable", {}],
+    ["an emulated device and --allow-mismatch", [baseline, emulated, mayDiffer], "not comparable", {}],
     ["a loss within the noise", [quiet, tooNoisy(0.8)], "undecided", { groups: [{ verdict: "undecided" }] }],
     ["nothing that both sides measured", [baseline, [last({}, [skipped, skippedBack])]], "undecided", {}],
     ["a missing group", [baseline, onlyFirst()], "pass", { groups: [{}, { verdict: "missing" }] }],
-    ["a missing group, strictly", [baseline, onlyFirst(), strict], "undecided", {}],
+    ["a missing group and --strict", [baseline, onlyFirst(), strict], "undecided", {}],
     [
-      "a missing and a slower group, strictly",
+      "a missing and a slower group and --strict",
       [baseline, onlyFirst({ speed: 0.8 }), strict],
       "regression",
       {},
@@ -160,13 +160,13 @@ describe("the outcome of a comparison", () => {
       "failed",
       {},
     ],
-  ])("with %s", (_, compared, outcome, more) => {
+  ])("with %s is $2", (_, compared, outcome, more) => {
     expect(compareRuns(...compared)).toMatchObject({ outcome, ...more });
   });
 });
 
-describe("sides with no cell in common", () => {
-  it("are an error, which names one of each", () => {
+describe("two sides with no cell in common", () => {
+  it("are an error that names one cell of each side", () => {
     const strangers = buildRuns({ cells: [{ GBps: 50, workers: 3 }] });
     expect(() => compareRuns(baseline, strangers)).toThrow(PinbenchError);
     expect(() => compareRuns(baseline, strangers)).toThrow(
@@ -179,14 +179,14 @@ describe("sides with no cell in common", () => {
   it.each<[string, Compared, RegExp]>([
     ["an interrupted baseline", [none("aborted"), baseline], /: before\/0\.json was interrupted: none of /],
     ["an interrupted candidate", [baseline, none("aborted")], /: after\/0\.json was interrupted: none of /],
-    ["one that has not ended", [baseline, none("running")], /: after\/0\.json has not ended: none of /],
+    ["an unfinished candidate", [baseline, none("running")], /: after\/0\.json has not ended: none of /],
   ])("are an error with the reason: %s", (_, compared, message) => {
     expect(() => compareRuns(...compared)).toThrow(message);
   });
 });
 
 describe("runs that did not end", () => {
-  it("have their finished cells compared, and the others say why they are missing", () => {
+  it("have their finished cells compared, and a reason for the others", () => {
     const [begun] = buildRuns({ cells: [cells[0]], seed: 2, document: { run: { status: "aborted" } } });
     const half = { ...begun!, cells: [...begun!.cells, unfinished[1]!] };
     const comparison = compareRuns(baseline, [half]);
@@ -209,7 +209,7 @@ describe("runs that did not end", () => {
 describe("a comparison's document", () => {
   const request = comparisonRequest(baseline, candidate, checked(candidate));
 
-  it("has the threshold of each group: the rule's, or the usual one, larger for a single run", () => {
+  it("has each group's threshold: the requested or the default one, larger for a single run", () => {
     const thresholdsOf = (part: object, runs = candidate) =>
       compareRuns(baseline, runs, {
         rule: { thresholds: { ...defaultThresholds, ...part } },
@@ -220,7 +220,7 @@ describe("a comparison's document", () => {
     expect(thresholdsOf({}, candidate.slice(0, 1))).toEqual([0.05, 0.05]);
   });
 
-  it("has the runs that measured suspects again", () => {
+  it("has the number of fresh runs and the suspect cells that they measured", () => {
     const suspects = baseline[0]!.cells.map(({ id }) => id);
     expect(compareResults(request).confirmation).toEqual({ runs: 5, suspects });
     expect(compareRuns(baseline, candidate).confirmation).toBeNull();
@@ -237,12 +237,12 @@ describe("a comparison's document", () => {
     });
   });
 
-  it("is failed for failures that no run records", () => {
+  it("has the outcome failed if a measuring process died without a run", () => {
     const { outcome, notes } = compareResults({ ...request, failures: ["a process died"] });
     expect({ outcome, notes }).toEqual({ outcome: "failed", notes: ["a process died"] });
   });
 
-  it("has the variants of its cells", () => {
+  it("has what sets each cell apart: processes, devices at once, peers and blocks", () => {
     const some: CellPart[] = [
       { memory: "pageable", workerKind: "process", GBps: 20 },
       { memory: "pinned", together: [0, 1], GBps: 50 },
@@ -267,7 +267,7 @@ describe("the suspects of a check", () => {
     expect(findSuspects(comparisonRequest(baseline, candidate)).ids).toEqual([]);
   });
 
-  it("are measured further until a slow run has recurred", () => {
+  it("are measured again until a slow run recurs", () => {
     const once = candidate.map((run, i) => (i === 0 ? documentAtSpeed(run, 0.6, isBack) : run));
     const awaits = (first: ResultDocument[], fresh: ResultDocument[]) =>
       awaitsMoreRuns(comparisonRequest(baseline, first, checked(fresh)));

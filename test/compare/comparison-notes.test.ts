@@ -9,7 +9,7 @@ const pressure = { cpuPressureShare: 0, memoryPressureShare: 0, ioPressureShare:
 const idle = { otherCpuShare: 0.1, stealShare: 0, ...pressure };
 const [oneRun] = resultSet(buildRuns({ count: 1 })).runs as [ReturnType<typeof resultSet>["runs"][number]];
 
-/** The notes of a check of an idle machine with this verdict, in which parts differ. */
+/** The notes of a check on an idle machine, with this verdict and these changes. */
 function notesOf(
   part: Partial<Parameters<typeof notesOn>[0]>,
   verdict: GroupComparison["verdict"] = "slower",
@@ -21,8 +21,8 @@ function notesOf(
   return notesOn(frozen({ ...usual, ...part }), { failures: [], gpusLeftOut: 0 }, groups);
 }
 
-describe("a note", () => {
-  it("names loads over 5 % more than in any run of the baseline, if something is slower", () => {
+describe("the notes of a comparison", () => {
+  it("name loads that exceed those of all baseline runs by over 5 %, if something is slower", () => {
     const loaded = (load: Partial<typeof idle>) => [{ ...oneRun, load: { ...idle, ...load } }];
     expect(notesOf({ fresh: loaded({ otherCpuShare: 0.9, ioPressureShare: 0.3 }) })).toEqual([
       "CPU time of other programs reached 90 % during a run, at most 10 % in the baseline's",
@@ -33,13 +33,13 @@ describe("a note", () => {
     expect(notesOf({ fresh: loaded({ otherCpuShare: 0.9 }) }, "not slower")).toEqual([]);
   });
 
-  it("says that compare measures nothing again, if something is slower", () => {
+  it("state that compare measures nothing again, if something is slower", () => {
     const said = "nothing was measured again: `pinbench check` confirms a loss in fresh processes";
     expect(notesOf({ command: "compare" })).toEqual([said]);
     expect(notesOf({ command: "compare" }, "faster")).toEqual([]);
   });
 
-  it("names what a side was imported from", () => {
+  it("name the tool that a side was imported from", () => {
     const importedFrom = { tool: "nvbandwidth", version: "0.8", file: "a.json" };
     const after = buildRuns({ count: 1, seed: 2, document: { importedFrom } });
     expect(compareRuns(buildRuns({ count: 1 }), after).notes).toEqual([
@@ -56,14 +56,14 @@ describe("programs that used a device during runs", () => {
   const alone: SharingRecord = { device: 0, others: [], activityBefore: null, unseen: [] };
   const shared = { ...alone, others: [other] };
   const busy = { ...alone, activityBefore: { computeShare: 0.5, toDeviceGBps: null, fromDeviceGBps: null } };
-  // Whether one was there first differs between runs, and is left out.
+  // Notes do not depend on whether the other program was there first.
   const later = { ...alone, others: [{ ...other, wasThereBefore: false }] };
   const second = { ...alone, device: 1, others: [{ ...other, pid: 4712 }] };
   const who = (pid: number) => `python3 (pid ${pid}, 1 GiB of the device's memory) used it as well`;
   const of = (count: number, side: string, device = 0, pid = 4711) =>
     `in ${count} of the ${side}'s 5 runs device ${device} was not measured alone: ${who(pid)}`;
 
-  /** Five runs, of which those with these records were not alone. */
+  /** Five runs, the first of which have these records of other programs. */
   const runsWith = (...records: SharingRecord[][]) =>
     buildRuns().map((document, run) => ({
       ...document,

@@ -7,7 +7,7 @@ const change = (share: number, errors: number) => {
   return { change: log, standardError: Math.abs(log) / errors };
 };
 
-describe("a change", () => {
+describe("a change, with a threshold of 5 %,", () => {
   it.each([
     [-0.06, 4.1, "slower"],
     [-0.06, 3.9, "undecided"],
@@ -40,7 +40,7 @@ describe("a change", () => {
     expect(isSuspect(change(share, errors), limit)).toBe(isAgain);
   });
 
-  it("would be found at two standard errors beyond the limit", () => {
+  it("would be detected from two standard errors beyond the threshold on", () => {
     expect(lossThatWouldShow(0, limit)).toBeCloseTo(0.05, 12);
     expect(lossThatWouldShow(0.01, limit)).toBeCloseTo(-Math.expm1(-(limit + 0.02)), 12);
     expect(lossThatWouldShow(0.02, limit)).toBeCloseTo(-Math.expm1(-0.12), 12);

@@ -90,7 +90,7 @@ describe("another machine of the same kind", () => {
 
 const usualTime = "to ±1 % within 8 s";
 
-describe("facts that are shown because they may explain a difference", () => {
+describe("facts that a comparison shows because they may explain a difference", () => {
   it.each<[string, DocumentPart, string, string]>([
     ["driver", { driverVersion: "580.1" }, "580.159.04", "580.1"],
     ["CUDA", { cudaVersion: "13.1" }, "13.0", "13.1"],
@@ -102,12 +102,12 @@ describe("facts that are shown because they may explain a difference", () => {
     ["last-level cache", { host: { lastLevelCacheBytes: GiB } }, "105 MiB", "1 GiB"],
     ["measuring", { plan: { samplesPerCell: 20 } }, usualTime, "20 samples a cell"],
     ["measuring", { plan: { precision: 0.025 } }, usualTime, "to ±2.5 % within 8 s"],
-  ])("include %s (%#)", (fact, part, baseline, candidate) => {
+  ])("include %s (case %#)", (fact, part, baseline, candidate) => {
     expect(differencesOf({}, part)).toEqual([{ fact, baseline, candidate, ...shown }]);
     expect(differencesOf(part, part)).toEqual([]);
   });
 
-  it("include those between the runs of one side", () => {
+  it("include those that differ between the runs of one side", () => {
     const mixed = [...runsOf({}), ...runsOf({ driverVersion: "580.1" })];
     expect(findDifferences(runsOf({}), mixed, strictly)).toEqual([
       { fact: "driver", baseline: "580.159.04", candidate: "580.1 and 580.159.04", ...shown },
@@ -123,7 +123,7 @@ describe("facts that are shown because they may explain a difference", () => {
     ]);
   });
 
-  it("leave out what one side does not know, as an imported result", () => {
+  it("leave out facts that one side does not record, such as an imported result", () => {
     expect(differencesOf({ driverVersion: null }, {})).toEqual([]);
     expect(differencesOf({}, { host: { governor: "performance" } })).toEqual([]);
     const imported = resultSet(buildRuns({ count: 2 }).map((one) => ({ ...one, plan: null }))).runs;
@@ -139,9 +139,9 @@ describe("what makes two results not comparable", () => {
 
   it.each<[string, string, DocumentPart, DocumentPart, string, string]>([
     ["another GPU", "GPU", {}, otherGpu, "NVIDIA H200", "NVIDIA L4"],
-    ["every copy", "copies compared", {}, { plan: { verify: "every" } }, "the last ones", "every one"],
+    ["--verify every", "copies compared", {}, { plan: { verify: "every" } }, "the last ones", "every one"],
     ["a narrower link in another slot", "link under load", {}, moved, "gen5 x16", "gen5 x8"],
-    ["a narrower link anywhere", "link under load", {}, nowhere, "gen5 x16", "gen5 x8"],
+    ["a narrower link in an unknown slot", "link under load", {}, nowhere, "gen5 x16", "gen5 x8"],
     [
       "one GPU's narrower link in another slot, though another GPU stayed",
       "link under load",
@@ -196,25 +196,25 @@ const gpu = (device: number, link: Partial<DeviceLink> = {}): DeviceLink => ({
   ...link,
 });
 const runs = (...links: DeviceLink[][]) => frozen(links.map((ofRun) => ({ links: ofRun }) as RunFigures));
-/** Runs of one device whose link is so in each of them. */
+/** Runs of one device with these links, one for each run. */
 const at = (...links: (readonly [generation: number, width: number])[]) =>
   runs(...links.map(([generation, width]) => [gpu(0, { generation, width })]));
 
 describe("a narrower or slower link of the same GPU in the same slot", () => {
-  it("is that of one device, with its runs and the worst link", () => {
+  it("is reported for its device, with the number of runs and the worst link", () => {
     const whole = runs([gpu(0), gpu(1)], [gpu(0), gpu(1)], [gpu(0), gpu(1)]);
     const candidate = runs(
       [gpu(0), gpu(1, { width: 8 })],
       [gpu(0), gpu(1, { generation: 3 })],
       [gpu(0), gpu(1)],
-      // One that does not tell is none of them.
+      // A run without the width does not count.
       [gpu(0), gpu(1, { width: null })],
     );
     expect(findLinkLosses(whole, candidate)).toEqual([
       {
         ...{ device: 1, runs: 2, of: 3 },
         baseline: { generation: 5, width: 16 },
-        // Two generations less are a quarter.
+        // Two generations less are a quarter of the rate.
         candidate: { generation: 3, width: 16 },
       },
     ]);
@@ -230,11 +230,11 @@ describe("a narrower or slower link of the same GPU in the same slot", () => {
     [[narrow], [full], 0],
     // Half the lanes, each twice as fast, are narrower all the same.
     [[[4, 16] as const], [narrow], 1],
-  ])("is less than in most of the baseline's runs: %j, then %j", (before, after, losses) => {
+  ])("is a loss if half of the baseline's runs were better: %j, then %j: %d", (before, after, losses) => {
     expect(findLinkLosses(at(...before), at(...after))).toHaveLength(losses);
   });
 
-  it.each(["generation", "width"])("is unknown without its %s", (unknown) => {
+  it.each(["generation", "width"])("is not reported if its %s is unknown", (unknown) => {
     const [lost, none] = [{ width: 4, generation: 1 }, { [unknown]: null }];
     expect(findLinkLosses(runs([gpu(0)]), runs([gpu(0, { ...lost, ...none })]))).toEqual([]);
     expect(findLinkLosses(runs([gpu(0, none)]), runs([gpu(0, lost)]))).toEqual([]);
@@ -243,7 +243,7 @@ describe("a narrower or slower link of the same GPU in the same slot", () => {
   it.each<[string, Partial<DeviceLink>, number]>([
     ["is another GPU", { uuid: "GPU-9" }, 1],
     ["is in another slot", { pciBusId: "0000:09:00.0" }, 1],
-    ["has no known name", { uuid: null }, 0],
+    ["has no known UUID", { uuid: null }, 0],
     ["has no known slot", { pciBusId: null }, 0],
   ])("is no loss of a device that %s", (_, other, ofItself) => {
     const narrower = runs([gpu(0, { width: 8, ...other })]);

@@ -44,7 +44,7 @@ describe("cells of one memory kind, direction and mode", () => {
   });
 });
 
-it("values of runs are relative to those of the same runs only", () => {
+it("a group's values are relative to another group's values of the same runs only", () => {
   const of = (...values: [number, number][]) =>
     new Map(values.map(([run, value]) => [run, { session: run % 2, value }]));
   const relative = relativeTo(of([0, 1], [1, 2], [2, 4]), of([0, 1], [2, 1], [3, 7]));

@@ -6,7 +6,7 @@ import type { CellPart } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, comparisonRequest, documentAtSpeed } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";
 
-/** A machine with pinned, pageable and host cells, and how it is measured. */
+/** Checks of a machine with pinned, pageable and host cells. */
 
 const kinds = { pinned: 50, pageable: 10, host: 12 };
 type Kind = keyof typeof kinds;
@@ -68,8 +68,8 @@ describe("a check", () => {
     ["finds pinned copies that lose 5 %", often, of("pinned", 0.95), "regression", "pinned", "slower"],
     ["finds a loss of 5 % against one session", once, of("pinned", 0.95), "regression", "pinned", "slower"],
     ["finds pageable copies that lose 20 %", often, of("pageable", 0.8), "regression", "pageable", "slower"],
-    ["does not fail for host memory alone", often, of("host", 0.5), "pass", "host", null],
-    ["calls a gain faster", often, of("pinned", 1.2), "pass", "pinned", "faster"],
+    ["does not fail if only host memory is slower", often, of("host", 0.5), "pass", "host", null],
+    ["reports copies that gained 20 % as faster", often, of("pinned", 1.2), "pass", "pinned", "faster"],
     [
       "finds a single cell that loses 10 %",
       often,
@@ -79,7 +79,7 @@ describe("a check", () => {
       "slower",
     ],
     [
-      "finds two of five slow runs",
+      "reports two slow runs of five",
       often,
       inRuns("pinned", 0.6, (run) => run % 5 < 2),
       "regression",
@@ -87,7 +87,7 @@ describe("a check", () => {
       "unsteady",
     ],
     [
-      "finds one of five slow runs",
+      "reports one slow run of five",
       often,
       inRuns("pinned", 0.6, (run) => run % 5 === 1),
       "regression",
@@ -95,7 +95,7 @@ describe("a check", () => {
       "unsteady",
     ],
     [
-      "does not pass a single slow run",
+      "is undecided after a single slow run",
       often,
       inRuns("pinned", 0.6, (run) => run === 3),
       "undecided",
@@ -118,7 +118,7 @@ describe("a check", () => {
     expect(slower.map(({ workers }) => workers)).toEqual([2]);
   });
 
-  it("calls no cell slower that did not lose the threshold, though its group did", () => {
+  it("calls no cell slower whose own loss is below the threshold, though its group is slower", () => {
     const isSlow = ({ memory, workers }: { memory: string; workers: number }) =>
       memory === "pinned" && workers > 1;
     const comparison = check(often, (cell) => (isSlow(cell) ? 0.9 : 1));
@@ -148,7 +148,7 @@ describe("a check", () => {
 });
 
 describe("a group that lacks cells of the candidate", () => {
-  it("is undecided under --strict, and names them", () => {
+  it("is undecided under --strict, and names the missing cells", () => {
     const first = measured({ day: 9, runs: 5 }, 90).map((run) => ({
       ...run,
       cells: run.cells.filter(({ memory, workers }) => memory !== "pinned" || workers !== 2),
@@ -175,7 +175,7 @@ describe("slow copies", () => {
   it.each([
     [0.375, "unsteady", "slow copies"],
     [0.02, "not slower", "change"],
-  ])("that take %f of the time are %s", (share, verdict, basis) => {
+  ])("that take %f of the time are judged %s", (share, verdict, basis) => {
     expect(group(compareRuns(often, withLost(share)), "pinned")).toMatchObject({ verdict, basis });
   });
 });
@@ -199,7 +199,7 @@ describe("a machine whose memory is slower", () => {
     },
   );
 
-  it("would have found the same loss, whatever it lost", () => {
+  it("does not change the smallest loss that the check would detect", () => {
     const shown = [1, 0.6, 0.2].map((factor) => {
       const compared = compareRuns(once, measured({ day: 9, runs: 5, speed: slowerBy(factor) }, 90));
       return group(compared, "pageable").wouldShow;
@@ -208,14 +208,14 @@ describe("a machine whose memory is slower", () => {
   });
 });
 
-describe("one run a side", () => {
+describe("a comparison of one run on each side", () => {
   it.each<[Kind, number, string]>([
     ["pinned", 0.33, "slower"],
     ["pageable", 0.33, "slower"],
     ["pageable", 0.6, "slower"],
     ["pinned", 0.955, "not slower"],
     ["pinned", 1, "not slower"],
-  ])("%s copies at %f of the speed are %s", (kind, factor, verdict) => {
+  ])("judges %s copies at %f of the speed as %s", (kind, factor, verdict) => {
     const [one, other] = [
       measured({ day: 0, runs: 1 }),
       measured({ day: 9, runs: 1, speed: of(kind, factor) }, 90),

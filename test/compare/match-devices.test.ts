@@ -6,7 +6,7 @@ import type { DeviceRecord, ResultDocument } from "../../src/results/schema.js";
 import { buildDevice, buildFailed, buildLink, type CellPart } from "../helpers/result-document.js";
 import { buildRuns, compareRuns, comparisonRequest, documentAtSpeed } from "../helpers/runs.js";
 
-/** GPUs with their rates: a is in a slot of full width, b in one of half of it. */
+/** GPUs with their rates: a and c are in a slot of full width, b and d in one of half the width. */
 const gpus = { a: 50, b: 25, c: 50, d: 25 } as const;
 type Gpu = keyof typeof gpus;
 
@@ -42,7 +42,7 @@ interface RunsOf {
 const leftOut = (count: string) => [`${count} on one side only and not compared`];
 const noUuid = () => ({ uuid: null });
 
-describe("GPUs are matched", () => {
+describe("GPUs of two results are matched", () => {
   it.each<[string, ResultDocument[], ResultDocument[], object, number]>([
     ["by UUID, in another order", runsOf("ab"), runsOf("ba", { seed: 2 }), { outcome: "pass" }, 6],
     ["by UUID, one GPU of two", runsOf("ab"), runsOf("b", { seed: 2 }), { notes: leftOut("1 GPU is") }, 1],
@@ -70,7 +70,7 @@ describe("GPUs are matched", () => {
       6,
     ],
     [
-      "by number without names",
+      "by number without UUIDs and addresses",
       runsOf("ab", { part: () => ({ uuid: null, pciBusId: null }) }),
       runsOf("ab", { seed: 2 }),
       { notes: [] },
@@ -106,7 +106,7 @@ describe("other GPUs than the baseline's", () => {
     expect(differences.filter(({ blocks }) => blocks).map((one) => one.fact)).toEqual([fact]);
   });
 
-  it("do not hide a GPU of another model that the same machine has, whatever the order", () => {
+  it("of another model in the same machine are no difference, whatever the order", () => {
     const part = (gpu: Gpu) => (gpu === "b" ? { name: "NVIDIA L4" } : {});
     for (const order of ["ba", "a", "b"]) {
       expect(compareRuns(runsOf("ab", { part }), runsOf(order, { part, seed: 2 })).outcome).toBe("pass");
@@ -137,7 +137,7 @@ describe("a GPU that has another number now", () => {
     expect(awaitsMoreRuns({ ...request, suspects: suspects.ids })).toBe(false);
   });
 
-  it("fails with its cells, also if the baseline lacks it", () => {
+  it("fails the comparison with its failed cells, even if the baseline lacks the GPU", () => {
     const failed = buildFailed({ device: 0 }, "CUDA", "lost");
     const after = runsOf("cb", { seed: 2 }).map((run) => ({
       ...run,

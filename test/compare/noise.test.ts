@@ -11,7 +11,7 @@ import { buildCell, type CellPart } from "../helpers/result-document.js";
 
 const prior = { name: "", betweenSessions: 0.01, betweenRuns: 0.02 };
 
-describe("a level", () => {
+describe("the level of a series of runs", () => {
   it("is the mean over sessions of their medians, so that a session counts once", () => {
     expect(
       levelOf([
@@ -24,15 +24,15 @@ describe("a level", () => {
 
 describe("the noise of a baseline", () => {
   it.each<[string, BySession, number, number]>([
-    ["is the prior's for one run", [[5]], 0.01 ** 2, 0.02 ** 2],
+    ["is the assumed noise if there is a single run", [[5]], 0.01 ** 2, 0.02 ** 2],
     [
-      "between sessions is the mean of four priors and the squares of the medians",
+      "between sessions averages the assumed variance, counted four times, with the measured one",
       [[0], [0.06]],
       (4 * 0.01 ** 2 + 2 * 0.03 ** 2) / 5,
       0.02 ** 2,
     ],
     [
-      "between runs is the mean of four priors and the runs' median deviation",
+      "between runs averages the assumed variance, counted four times, with the measured one",
       [[-0.01, 0, 0.01]],
       0.01 ** 2,
       (4 * 0.02 ** 2 + 2 * (1.4826 * 0.01) ** 2 * (3 / 2)) / 6,
@@ -53,7 +53,7 @@ describe("the noise of a baseline", () => {
 describe("the standard error of a change", () => {
   const noise = { betweenSessions: 0.01, betweenRuns: 0.04 };
 
-  it("counts sessions, and within them the runs behind a median", () => {
+  it("falls with the number of sessions, and with the number of runs in each", () => {
     const runs = (count: number) => Array<number>(count).fill(0);
     expect(standardError(noise, [runs(1)], [runs(1)]) ** 2).toBeCloseTo(2 * (0.01 + 0.04), 12);
     expect(standardError(noise, [runs(10), runs(10)], [runs(5)]) ** 2).toBeCloseTo(
@@ -63,7 +63,7 @@ describe("the standard error of a change", () => {
   });
 });
 
-describe("the noise that is assumed of a cell", () => {
+describe("the assumed noise of a cell", () => {
   it.each<[CellPart, "cuda" | "emulated", number]>([
     [{ memory: "pinned" }, "cuda", 0.004],
     [{ memory: "registered" }, "cuda", 0.004],
@@ -78,7 +78,7 @@ describe("the noise that is assumed of a cell", () => {
     [{ memory: "pinned", blockBytes: 4096, blockWay: "gather" }, "cuda", 0.05],
     [{ memory: "pinned", blockBytes: 4096, blockWay: "kernel" }, "cuda", 0.004],
     [{ memory: "pinned" }, "emulated", 0.05],
-  ])("%j on %s: %f between sessions", (part, backend, deviation) => {
+  ])("with %j on %s is %f between sessions", (part, backend, deviation) => {
     const cell = buildCell(part);
     expect(priorOf(cell, backend).betweenSessions).toBe(deviation);
     expect(isCpuCopy(cell, backend)).toBe(deviation === 0.05);

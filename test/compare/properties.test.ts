@@ -18,7 +18,7 @@ const drawnPart = {
   after: fc.integer({ min: 1, max: 8 }),
 };
 
-/** Holds for both sides of 25 comparisons. */
+/** Tests a property of both sides on 25 random comparisons. */
 function expectOf(holds: (before: ResultDocument[], after: ResultDocument[]) => void): void {
   fc.assert(
     fc.property(fc.record(drawnPart), ({ seed, speed, deviation, before, after }) =>
@@ -34,7 +34,7 @@ function expectOf(holds: (before: ResultDocument[], after: ResultDocument[]) => 
 const verdictsOf = ({ cells, groups }: Comparison) => [...cells, ...groups].map(({ verdict }) => verdict);
 const figuresOf = ({ cells, groups }: Comparison) =>
   [...cells.map(({ change }) => change), ...groups.flatMap((one) => [one.change, one.wouldShow])].map(
-    // On a scale on which large figures are close if they are relatively.
+    // Makes large figures comparable by their relative difference.
     (value) => value && Math.asinh(value),
   );
 

@@ -15,7 +15,7 @@ vi.mock("../../src/results/files/run-folder.js", { spy: true });
 
 const [first, second, third] = buildRuns({ count: 3 });
 
-describe("the runs of a side", () => {
+describe("the runs on one side of a comparison", () => {
   it("are that of a file, or all of a folder in the order of measuring", async () => {
     const folder = folderOf({ "a.json": third, "b.json": first, "c.json": second, "notes.txt": "" });
     const file = join(folder, "b.json");
@@ -44,7 +44,7 @@ describe("the runs of a side", () => {
   });
 });
 
-describe("a side that cannot be read", () => {
+describe("a side of a comparison that cannot be read", () => {
   const withPipe = () => {
     const folder = folderOf({ "notes.txt": "" });
     mkdirSync(join(folder, "a.json"));
@@ -54,20 +54,20 @@ describe("a side that cannot be read", () => {
   const [noFolder, noFile] = ["none", "none.json"].map((name) => () => join(folderOf({}), name));
   const [empty, unrelated] = [() => folderOf({}), () => folderOf({ "notes.txt": "" })];
   const newer = () => folderOf({ "a.json": first, "b.json": '{"schemaVersion": 9}' });
-  // Which would count as two runs.
+  // A copied file would count as a second run.
   const twice = () => folderOf({ "a.json": first, "b.json": second, "c.json": first });
   const toMake = "Make one with `pinbench baseline";
 
   it.each<[string, () => string, "baseline" | "candidate", string, string]>([
-    ["no folder", noFolder!, "baseline", "notComparable", `there is no baseline PATH. ${toMake} PATH\`.`],
+    ["no such path", noFolder!, "baseline", "notComparable", `there is no baseline PATH. ${toMake} PATH\`.`],
     [
-      "no baseline's file",
+      "a missing baseline file",
       noFile!,
       "baseline",
       "notComparable",
       "or a folder that `pinbench baseline FOLDER`",
     ],
-    ["no file", noFile!, "candidate", "usage", "cannot read PATH: there is no such file."],
+    ["a missing candidate file", noFile!, "candidate", "usage", "cannot read PATH: there is no such file."],
     [
       "an empty folder as the baseline",
       empty,
@@ -75,11 +75,11 @@ describe("a side that cannot be read", () => {
       "notComparable",
       `there is no baseline in PATH. ${toMake} PATH\`.`,
     ],
-    ["another folder", unrelated, "baseline", "notComparable", `${toMake} FOLDER\`, in a new folder.`],
+    ["a folder of notes", unrelated, "baseline", "notComparable", `${toMake} FOLDER\`, in a new folder.`],
     ["an empty folder as the candidate", empty, "candidate", "usage", "PATH"],
-    ["a folder with a pipe", withPipe, "candidate", "usage", "PATH is a folder without a result in it."],
+    ["a pipe named b.json", withPipe, "candidate", "usage", "PATH is a folder without a result in it."],
     ["a file of another version", newer, "baseline", "usage", "PATH/b.json has schemaVersion 9"],
-    ["a run twice", twice, "baseline", "usage", "PATH/c.json is the same run as PATH/a.json."],
+    ["a folder with a run twice", twice, "baseline", "usage", "PATH/c.json is the same run as PATH/a.json."],
   ])("is refused with its reason: %s", async (_, make, role, kind, text) => {
     const path = make();
     const error = await readResultSet(path, role).catch((reason: unknown) => reason as PinbenchError);
@@ -127,14 +127,14 @@ describe("a result of several processes", () => {
     expect(figuresOf(latency!).map((run) => run.at(-1))).toEqual([7, 8, 9]);
   });
 
-  it("is not read twice", async () => {
+  it("is refused if a folder holds it twice", async () => {
     const document = ofProcesses(throughput!);
     const folder = folderOf({ "a.json": document, "b.json": document });
     await expect(readResultSet(folder, "baseline")).rejects.toThrow(/is the same run as/);
   });
 });
 
-describe("a cell without a figure says why", () => {
+describe("the reason why a cell has no figure", () => {
   const error = { message: "no memory" };
   const complete = { status: "complete", error: null };
 
@@ -150,7 +150,7 @@ describe("a cell without a figure says why", () => {
     [{ outcome: null }, { status: "failed", error }, "failed", "its run failed: no memory"],
     [{ outcome: null }, { status: "failed", error: null }, "failed", "its run failed: no reason is known"],
     [{ outcome: null }, { status: "aborted" }, null, "its run was interrupted before it was finished"],
-  ])("%j of %j", (changes, run, failure, reason) => {
+  ])("is $3 for %j in a run with %j", (changes, run, failure, reason) => {
     const cell = frozen({ ...buildCell({ GBps: 50 }), ...changes });
     const { absence, figures } = cellFigures(cell, run as Parameters<typeof cellFigures>[1]);
     expect(absence).toEqual(failure === "none" ? null : { failure, reason });
@@ -158,7 +158,7 @@ describe("a cell without a figure says why", () => {
   });
 });
 
-it("a device's link is the best of its own cells and its own, and of no other device's", () => {
+it("a device's link is the best reading of the device and its cells, and of no other device", () => {
   const link = buildLink({ generation: 4, width: 8 });
   const names = ["NVIDIA H200", "NVIDIA L4", "NVIDIA T4"];
   const devices = [1, 3, 5].map((ordinal, i) =>
@@ -174,11 +174,11 @@ it("a device's link is the best of its own cells and its own, and of no other de
   ]);
 });
 
-it("a run's figures include other programs' use of the machine, and its name unless that is a container's", () => {
+it("a run's figures keep the load by other programs, and the host name unless it is a container's", () => {
   const hostOf = (hostname: string, container: string | null = null) =>
     runFigures(buildDocument({ host: { hostname, container } }), null).machine.hostName;
   expect([hostOf("node-1"), hostOf("node-1", "docker"), hostOf("unknown")]).toEqual([["node-1"], [], []]);
-  // An emulated device has the same names everywhere.
+  // Emulated devices have the same UUIDs and addresses on every machine.
   const { machine } = runFigures(buildDocument({ backend: "emulated" }), null);
   expect(machine).toEqual({ hostName: ["node-1"], gpuUuids: [], pciAddresses: [] });
   const pressure = { cpuPressureShare: null, memoryPressureShare: null, ioPressureShare: null };

@@ -9,7 +9,7 @@ const cells = [
   { GBps: 10, memory: "pageable" },
 ] as const;
 
-describe("the loss that checks against a baseline would find", () => {
+describe("the loss that checks against a baseline would detect", () => {
   const baseline = buildRuns({ cells, count: 10 });
   const sensitivity = sensitivityOf(resultSet(baseline).runs, 5, defaultThresholds);
 
@@ -20,7 +20,7 @@ describe("the loss that checks against a baseline would find", () => {
     ]);
   });
 
-  it("is that of a check of as many runs", () => {
+  it("is the same as in a check with this number of runs", () => {
     const { groups } = compareRuns(baseline, buildRuns({ cells, seed: 3, speed: 0.5 }));
     for (const { kind, wouldShow } of sensitivity) {
       const ofKind = groups.flatMap((group) => (group.kind === kind ? [group.wouldShow!] : []));

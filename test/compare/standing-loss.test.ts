@@ -3,7 +3,7 @@ import type { ResultDocument } from "../../src/results/schema.js";
 import { buildRuns, compareRuns } from "../helpers/runs.js";
 import { seeded } from "../helpers/seeded.js";
 
-/** A machine whose pinned copies are checked once a day, each day a little off, as machines are. */
+/** Daily checks of pinned copies, with the noise between days of a real machine. */
 
 const cells = [1, 2, 4, 8].map((workers) => ({ GBps: 50, workers }));
 const { normal } = seeded(11);
@@ -12,11 +12,11 @@ interface Day {
   /** Days after the baseline. */
   day: number;
   speed?: number;
-  /** Of the GPU that is checked. */
+  /** UUID of the checked GPU. */
   gpu?: string;
 }
 
-/** The runs of one day, a minute apart, with an offset of 0.3 % that they share. */
+/** The runs of one day, a minute apart, with a common random offset of 0.3 %. */
 function runsOf({ day, speed = 1, gpu = "GPU-a" }: Day, count = 5): ResultDocument[] {
   const today = speed * Math.exp(0.003 * normal());
   return buildRuns({ cells, count, speed: today, seed: day + 50 }).map((document, i) => ({
@@ -55,7 +55,7 @@ describe("a loss that stays fails each check", () => {
     ["of 30 % on ten days", baseline, daysFrom(9, 10, 0.7)],
     ["of 7 % on ten days", baseline, daysFrom(1, 10, 0.93)],
     ["of 7 % in ten checks of the same day", baseline, rerun],
-    ["of half the speed against ten days with a disturbed day", ofTenDays, daysFrom(20, 5, 0.5)],
+    ["of half the speed, with one disturbed day of ten in the baseline", ofTenDays, daysFrom(20, 5, 0.5)],
   ])("%s", (_, before, days) => {
     expect(days.map((day) => outcomeOf(before, day))).toEqual(days.map(() => "regression"));
   });

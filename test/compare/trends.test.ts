@@ -11,7 +11,7 @@ import { historySchemaErrors } from "../helpers/schema-errors.js";
 const plain = { device: 0, direction: "h2d", memory: "pinned", sizeBytes: 65536, workers: 1 } as const;
 const idOf = (workers: number) => cellId({ ...plain, workers, mode: "throughput", cache: "cold" });
 
-/** A history of these trends, each by the id of its cell. */
+/** Entries of a history with these trends, by cell id. */
 function entriesOf(
   trends: Readonly<Record<string, TrendPart>>,
   change: (day: number) => Partial<HistoryEntry> = () => ({}),
@@ -29,7 +29,7 @@ function entriesOf(
 const describeEntries = (entries: HistoryEntry[], cells: string[] | null = null, notes: string[] = []) =>
   describeHistory(frozen({ version: "0.1.0", path: "history", history: { entries, notes }, cells }));
 const trendsOf = (...args: Parameters<typeof describeEntries>) => describeEntries(...args).trends;
-/** The trends of a group whose cells have these. */
+/** The trends of a group whose cells have these parts. */
 const trendsOfGroup = (...parts: TrendPart[]) =>
   trendsOf(entriesOf(Object.fromEntries(parts.map((part, i) => [idOf(2 ** i), part]))));
 
@@ -39,7 +39,7 @@ describe("a step of a group", () => {
 
   it("is reported once, with size, place and changed facts", () => {
     const entries = entriesOf(steps, (day) => ({
-      // A fact that was unknown before, and one that is unknown after, are no changes.
+      // A fact that is unknown before or after is no change.
       version: day < 30 ? "0.1.0" : "0.2.0",
       verify: day < 30 ? "last" : "every",
       fingerprint:
@@ -75,7 +75,7 @@ describe("a step of a group", () => {
     expect(trends[0]!.noise).toBeLessThan(0.004);
   });
 
-  it("has the facts that changed between the checks that may be the first after it", () => {
+  it("has all facts that changed between the earliest and the latest check where it may be", () => {
     const entries = entriesOf({ [pinnedId]: { steps: { 30: -0.03 }, noise: 0.012 } }, (day) => ({
       fingerprint: { driver: `${day}` },
     }));
@@ -84,7 +84,7 @@ describe("a step of a group", () => {
     expect(differences).toEqual([{ fact: "driver", before: `${earliest - 1}`, after: `${latest}` }]);
   });
 
-  it("is the only one of more than 1 % when cells are added or removed", () => {
+  it("is not joined by false steps when cells are added or removed", () => {
     const entries = entriesOf(steps).map((entry, day) => ({
       ...entry,
       // Another plan: a cell that is ten times as slow replaces two others. Every other check lacks a cell.
@@ -98,21 +98,18 @@ describe("a step of a group", () => {
 });
 
 it.each<[string, TrendPart["steps"], boolean]>([
-  ["a step there", { 30: -0.1 }, true],
+  ["the same step", { 30: -0.1 }, true],
   ["a step three checks later", { 33: -0.1 }, true],
   ["a step four checks earlier", { 26: -0.1 }, false],
-  ["a step there, to higher figures", { 30: 0.1 }, false],
+  ["a step to higher figures", { 30: 0.1 }, false],
   ["a second step", { 30: -0.1, 45: -0.1 }, false],
   ["an outage elsewhere", { 30: -0.1, 50: -0.5, 52: 1 }, false],
-  ["nothing", {}, true],
-])(
-  "a cell with %s has a trend of its own unless its group, which steps at check 30, shows it",
-  (_, steps, isShown) => {
-    const step = { steps: { 30: -0.1 } };
-    const kinds = trendsOfGroup(step, step, { steps: steps! }).map(({ kind }) => kind);
-    expect(kinds).toEqual(isShown ? ["group"] : ["group", "cell"]);
-  },
-);
+  ["no step", {}, true],
+])("a cell with %s (%j) is shown by its group's step at check 30: %s", (_, steps, isShown) => {
+  const step = { steps: { 30: -0.1 } };
+  const kinds = trendsOfGroup(step, step, { steps: steps! }).map(({ kind }) => kind);
+  expect(kinds).toEqual(isShown ? ["group"] : ["group", "cell"]);
+});
 
 it("requested cells have their own trends, with their figures", () => {
   const parts = { [idOf(1)]: {}, [idOf(2)]: {}, [idOf(4)]: { steps: { 20: -0.1 } } };
@@ -153,7 +150,7 @@ it.each([
 });
 
 it.each([
-  ["no finding if it is as before", -0.002, false],
+  ["no finding if it is like those before", -0.002, false],
   ["a finding if it is far from the median of those before", -0.5, true],
 ])("the newest check is %s", (_, change, isFar) => {
   expect(trendsOf(entriesOf({ [pinnedId]: { checks: 30, steps: { 29: change } } }))).toMatchObject([
@@ -164,8 +161,8 @@ it.each([
 it.each<[string, TrendPart]>([
   ["a step", { steps: { 30: -0.05 } }],
   ["an outage", { steps: { 30: -0.5, 32: 1 } }],
-  ["a far newest check", { steps: { 59: -0.5 } }],
-])("%s has the same place if the first checks lack the figure", (_, part) => {
+  ["a newest check far from the trend", { steps: { 59: -0.5 } }],
+])("%s is found at the same check even if the first checks lack the figure", (_, part) => {
   const lacking = 5;
   const entries = entriesOf({ [pinnedId]: part }, (day) => ({ fingerprint: { driver: `${day}` } }));
   const others = Array.from({ length: lacking }, (_, i) =>
@@ -212,7 +209,7 @@ it("devices, backends, modes, cache states, directions and variants have separat
   expect(names).toEqual([`${bidir}, h2d`, `${bidir}, sum`]);
 });
 
-describe("a GPU is known by its UUID", () => {
+describe("a history recognizes a GPU by its UUID,", () => {
   const rates: Readonly<Record<string, number>> = { "GPU-a": 50, "GPU-b": 25 };
   /** A check of these GPUs, whose first device has this number. */
   const checkOf = (day: number, gpuUuids: readonly string[], first = 0) =>
@@ -230,12 +227,12 @@ describe("a GPU is known by its UUID", () => {
     });
 
   it.each<[string, (day: number) => HistoryEntry, number]>([
-    ["counted in turn", (day) => checkOf(day, day % 2 === 0 ? ["GPU-a", "GPU-b"] : ["GPU-b", "GPU-a"]), 4],
-    ["with other numbers", (day) => checkOf(day, ["GPU-a", "GPU-b"], day < 10 ? 0 : 2), 4],
-    ["one alone", (day) => checkOf(day, ["GPU-a"], day % 2), 1],
-    ["both, or the second alone", (day) => checkOf(day, day % 2 ? ["GPU-a", "GPU-b"] : ["GPU-b"]), 4],
-    ["each alone", (day) => checkOf(day, [day % 2 ? "GPU-a" : "GPU-b"]), 2],
-  ])("with one trend for each cell if GPUs are %s", (_, checkAt, count) => {
+    ["swap numbers", (day) => checkOf(day, day % 2 === 0 ? ["GPU-a", "GPU-b"] : ["GPU-b", "GPU-a"]), 4],
+    ["get other numbers", (day) => checkOf(day, ["GPU-a", "GPU-b"], day < 10 ? 0 : 2), 4],
+    ["are one with two numbers", (day) => checkOf(day, ["GPU-a"], day % 2), 1],
+    ["sometimes lack the first", (day) => checkOf(day, day % 2 ? ["GPU-a", "GPU-b"] : ["GPU-b"]), 4],
+    ["are measured by turns", (day) => checkOf(day, [day % 2 ? "GPU-a" : "GPU-b"]), 2],
+  ])("with one trend for each cell if GPUs %s", (_, checkAt, count) => {
     const trends = trendsOf(
       Array.from({ length: 20 }, (_, day) => checkAt(day)),
       ["*"],
@@ -250,7 +247,7 @@ describe("a GPU is known by its UUID", () => {
     }
   });
 
-  it("or, without one, by its host's name and its number", () => {
+  it("or, without a UUID, by its host's name and its number", () => {
     const entries = Array.from({ length: 40 }, (_, day) =>
       buildEntry(day, {
         machine: { hostName: [["node-1"], ["node-2"], []][day % 3]!, gpuUuids: [], pciAddresses: [] },
@@ -265,14 +262,14 @@ describe("a GPU is known by its UUID", () => {
   });
 });
 
-it("of a long history the newest 1000 checks are read, and a note says so", () => {
+it("only the newest 1000 checks of a long history are read, and a note says so", () => {
   const entries = Array.from({ length: 1003 }, (_, day) => buildEntry(day));
   const { checks, notes } = describeEntries(entries, null, ["a note"]);
   expect([checks.length, checks[0]!.id]).toEqual([1000, "check-3"]);
   expect(notes).toEqual(["the oldest 3 checks are left out", "a note"]);
 });
 
-it("histories with findings, and without checks, keep schema/history-v1.json", () => {
+it("histories with findings, with one check and without checks match schema/history-v1.json", () => {
   const histories = [
     describeEntries(entriesOf({ [pinnedId]: { steps: { 30: -0.05 } } }), null, ["a note"]),
     describeEntries([buildEntry(0)]),

@@ -13,7 +13,7 @@ import {
 } from "../measure/support.js";
 import { examinedAll, type OpenSession, preparedOn, twoNodes, usualNs } from "./examined.js";
 
-/** What an examination with time for all of its experiments has, and what it does without. */
+/** Examinations by `pinbench doctor`: with time for all experiments, and with too little. */
 
 withStoppedClock();
 
@@ -22,8 +22,8 @@ const near = (h2d: number, d2h = h2d) => rates(expect.closeTo(h2d, 6), expect.cl
 const timesAsLong = (times: (request: MeasureRequest, way: string) => number) =>
   new FakeSession((request, _, way) => usualNs * times(request, way));
 
-describe("two devices with time for all", () => {
-  it("have their rates alone, together, both ways and from each memory, and their latencies", async () => {
+describe("an examination of several devices", () => {
+  it("measures each device's rates alone, together, both ways and from each memory, and its latencies", async () => {
     const activities: string[] = [];
     const openSession: OpenSession = async ({ device }) => {
       const ofMemory: Partial<Record<string, number>> = { pageable: 4, registered: 1.05 };
@@ -65,7 +65,7 @@ describe("two devices with time for all", () => {
     expect(activities).toContain("copies of all devices at once");
   });
 
-  it("are measured together again if one of them is slow, and the better rate of each counts", async () => {
+  it("measures all devices together again if one is slow, and keeps the better rate of each", async () => {
     const looks = [0, 0];
     const openSession: OpenSession = async ({ device }) =>
       timesAsLong(({ company }) => {
@@ -80,7 +80,7 @@ describe("two devices with time for all", () => {
     expect(looks).toEqual([4 * 9, 4 * 9]);
   });
 
-  it("are not measured together if one of them failed", async () => {
+  it("leaves a failed device out of simultaneous copies, which need at least two devices", async () => {
     const openSession: OpenSession = async ({ device }) => {
       const session = timesAsLong(() => 1);
       session.beforeMeasure = () => {
@@ -125,13 +125,13 @@ describe("copies both ways at once", () => {
     return { rates: subjects[0]!.measured.bothWays, visits: visits / 3, reserved };
   }
 
-  it("are measured with twice the memory, on the device and the host", async () => {
+  it("need twice the memory of copies one way, on the device and on the host", async () => {
     const { rates: found, reserved } = await bothWays(() => 0.9);
     expect(found).toEqual(near(0.9 * 55));
     expect(reserved.at(-1)).toEqual([2, 2]);
   });
 
-  it("are measured again if they lose much, and the better of both measurements counts", async () => {
+  it("are measured again if they are slow, and the better of two measurements counts", async () => {
     expect((await bothWays((visit) => (visit <= 3 ? 0.5 : 0.8))).rates).toEqual(near(0.8 * 55));
     expect((await bothWays((visit) => (visit <= 3 ? 0.5 : 0.4))).rates).toEqual(near(0.5 * 55));
     expect((await bothWays(() => 0.5)).visits).toBe(2 * (await bothWays(() => 0.8)).visits);
@@ -159,7 +159,7 @@ describe("registered memory", () => {
   };
   const message = (code: string) => `it failed with ${code}`;
 
-  it("counts as refused if the driver refuses it, but not for want of memory or if all contexts are lost", async () => {
+  it("counts as refused if the driver does not permit it, but not if memory is short or all contexts are lost", async () => {
     const [none, unknown] = ["OUT_OF_HOST_MEMORY", "CUDA_ERROR_UNKNOWN"];
     expect(await examined(refusing("CUDA_ERROR_NOT_PERMITTED"))).toEqual({
       ...{ refused: message("CUDA_ERROR_NOT_PERMITTED"), failure: null, omitted: [] },
@@ -173,7 +173,7 @@ describe("registered memory", () => {
     });
   });
 
-  it("has the better of two measurements if the first is slow", async () => {
+  it("is measured again if its copies are slow, and the better rate counts", async () => {
     const of = async (first: number, second: number) => {
       let samples = 0;
       const openSession: OpenSession = async () =>
@@ -197,7 +197,7 @@ describe("a device that cannot be opened", () => {
     ["CUDA_ERROR_46", "in-use"],
     ["CUDA_ERROR_UNKNOWN", "device"],
     ["CUDA_ERROR_NOT_PERMITTED", "other"],
-  ])("for %s fails for: %s", async (code, failureKind) => {
+  ])("because of %s has the failure kind %s", async (code, failureKind) => {
     const openSession: OpenSession = async () =>
       Promise.reject(Object.assign(nativeError(code), { cudaResult: Number(code.split("_").at(-1)) }));
     const { subjects } = await examinedAll(openSession, fixtureRoot(), true, 1);
@@ -205,7 +205,7 @@ describe("a device that cannot be opened", () => {
   });
 });
 
-it("copies are left out if they would end too late at the pace of the slowest device before", async () => {
+it("doctor leaves out copies that would end too late at the pace of the slowest device so far", async () => {
   const opened: number[] = [];
   let [startMs, firstMs] = [performance.now(), 0];
   const openSession: OpenSession = async ({ device }) => {
@@ -220,7 +220,7 @@ it("copies are left out if they would end too late at the pace of the slowest de
   expect(experiments.omitted).toContain("copies of device 2: no time was left");
 });
 
-it("if there is no time for NUMA nodes, the first device is named, and all others with it", async () => {
+it("doctor reports from which device on there was no time to compare NUMA nodes", async () => {
   let opened = 0;
   const openSession: OpenSession = async () => {
     opened += 1;
@@ -234,7 +234,7 @@ it("if there is no time for NUMA nodes, the first device is named, and all other
   ]);
 });
 
-it("copies are those of the plain cell that the plan did not skip", async () => {
+it("doctor uses the copy size of the plan's pinned cell that was not skipped", async () => {
   const session = timesAsLong(() => 1);
   const cells = [
     plannedCell({ memory: "pageable", sizeBytes: 8 * MiB }),
@@ -245,7 +245,7 @@ it("copies are those of the plain cell that the plan did not skip", async () => 
   expect(new Set(session.requests.map(({ sizeBytes }) => sizeBytes))).toEqual(new Set([32 * MiB]));
 });
 
-it("wrong and verified copies are counted over all sessions of a device", async () => {
+it("doctor counts wrong and verified copies over all sessions that it opened on a device", async () => {
   const sessions: FakeSession[] = [];
   const openSession: OpenSession = async () => {
     const session = timesAsLong(() => 1);
@@ -284,7 +284,7 @@ describe("a diagnosis", () => {
     });
   };
 
-  it("has the request, its start and duration, and what was not examined", async () => {
+  it("records copy size, labels, start and duration, and what was not examined", async () => {
     const startMs = performance.now();
     const session = timesAsLong(() => 1);
     const diagnosis = await diagnosisWith(async () => session);
@@ -293,11 +293,11 @@ describe("a diagnosis", () => {
       wallNs: (performance.now() - startMs + 500) * 1e6,
     });
     expect(diagnosis.unseen).toContainEqual(expect.stringMatching(/: --preset quick$/));
-    // The machine's activity was looked at, as far as its kernel counts it.
+    // The machine's activity was read, as far as its kernel counts it.
     expect(diagnosis.unseen).toContain("waiting for memory: the kernel does not count it (PSI)");
   });
 
-  it("begins no copies if its time is over by the clock of the request", async () => {
+  it("starts no copies if its time budget is already used up", async () => {
     const session = timesAsLong(() => 1);
     const diagnosis = await diagnosisWith(async () => session, { countedFromMs: performance.now() - 60_000 });
     expect(session.requests).toEqual([]);

@@ -12,7 +12,7 @@ import {
 } from "../helpers/examination.js";
 import { machineTree, type TreeFiles } from "../helpers/machine-tree.js";
 
-/** A machine on which one thing is other than on a healthy one, and what is to be said of it. */
+/** A healthy machine with one change, and the finding that it must lead to. */
 export interface CauseCase {
   what: string;
   files?: TreeFiles;
@@ -21,7 +21,7 @@ export interface CauseCase {
   devices?: 1 | 2;
   cause: string;
   weight: Finding["weight"];
-  /** What it costs, within 1 %. */
+  /** Expected cost, within 1 %. */
   cost?: Pick<Cost, "direction" | "gigabytesPerSecond" | "basis">;
   /** A text that the finding must have, in its summary, evidence or fix. */
   says?: string;
@@ -29,10 +29,10 @@ export interface CauseCase {
 
 /** 20 % below the expected rate, on every node. */
 export const slow = { pinned: rates(44, 44), nodes: [] };
-/** A device of which NVML tells nothing. */
+/** A device on which NVML reports nothing. */
 export const noHealth = { before: null, underLoad: null, after: null };
 export const unseen: DeviceChange = { other: { health: noHealth } };
-/** How the rates of a slow device are said to be. */
+/** The line of evidence with the rates of a slow device. */
 export const slowText = (than = "the expected rate") =>
   `pinned copies: 44.0 GB/s to the device, 44.0 GB/s back, below ${than}`;
 /** NVML's report on a device to which another program copies. */
@@ -40,7 +40,7 @@ export const busy = { computePercent: 0, toDeviceBytesPerSecond: 20e9, fromDevic
 /** The healthy link under load. */
 export const link = healthyHealth.link!;
 
-/** What a diagnosis says of its measuring, the same for each. */
+/** The same context for each diagnosis. */
 export const diagnosisContext = {
   backend: "cuda",
   sizeBytes: 2 ** 26,
@@ -49,10 +49,10 @@ export const diagnosisContext = {
   labels: {},
 } as const;
 
-/** All that is found, as a diagnosis has it. */
+/** All findings, in the order of a diagnosis. */
 export const foundIn = (examination: Examination) => byWeight(findCauses(examination).findings);
 
-/** Of a machine's facts, what another than the healthy one has. */
+/** Facts that differ from those of the healthy machine. */
 export type MachineChange = Partial<Record<keyof MachineFacts, unknown>>;
 
 let healthy: Examination | null = null;
@@ -67,7 +67,7 @@ export function healthyExamination(): Examination {
 export const healthyPath = healthyExamination().devices[0]!.path;
 export const [gpu, downstream, upstream, root] = healthyPath.ports as [PciPort, PciPort, PciPort, PciPort];
 
-/** What one cause says of the healthy machine with changes of its facts, and of each of its devices. */
+/** The findings of one cause on the healthy machine, with changed facts and devices. */
 export function saysOf(
   cause: string,
   machine: MachineChange = {},
@@ -90,7 +90,7 @@ export function saysOf(
   );
 }
 
-/** The first device with changes of its ports, from its own up; null for one that is not seen. */
+/** The first device with changed ports, from its own port up; null hides a port. */
 export function withPorts(
   changes: readonly (Partial<PciPort> | null)[],
   more: DeviceChange = {},
@@ -101,6 +101,6 @@ export function withPorts(
   return { ...more, other: { ...more.other, path: { ...healthyPath, ports } } };
 }
 
-/** The same without the ports above it. */
+/** The first device if only its own port is visible. */
 export const deviceOnly = (own: Partial<PciPort>, more: DeviceChange = {}) =>
   withPorts([own, null, null, null], more);

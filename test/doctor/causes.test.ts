@@ -25,7 +25,7 @@ const [gpu] = gpuNames;
 
 const cases: readonly CauseCase[] = [...pathCases, ...hostCases, ...deviceCases];
 
-/** All of a finding that people read. */
+/** The text of a finding. */
 const textOf = ({ summary, evidence, fix }: Omit<Finding, "action">) =>
   [summary, ...evidence, fix ?? ""].join("\n");
 
@@ -56,29 +56,29 @@ it.each([1, 2] as const)("a healthy machine with %d devices has no finding", (de
   expect(foundIn(examinationOf(machineTree(), {}, { devices }))).toEqual([]);
 });
 
-describe("settings alone are no cause if copies are as fast as expected", () => {
+describe("doctor reports no finding if copies are as fast as expected, despite", () => {
   it.each<{ what: string; files: TreeFiles }>([
     {
-      what: "governor powersave",
+      what: "the CPU governor powersave",
       files: { "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n" },
     },
-    { what: "a translating IOMMU", files: { [pciFile(gpu, "iommu_group/type")]: "DMA\n" } },
+    { what: "an IOMMU that translates addresses", files: { [pciFile(gpu, "iommu_group/type")]: "DMA\n" } },
     {
-      what: "links that sysfs shows at rest",
+      what: "links that sysfs shows idle",
       files: Object.fromEntries(
         [gpu, switchDownstream].map((port) => [pciFile(port, "current_link_speed"), "2.5 GT/s PCIe\n"]),
       ),
     },
     {
-      what: "requests at boot that a port did not support",
+      what: "unsupported PCIe requests at boot",
       files: { [pciFile(switchDownstream, "aer_dev_nonfatal")]: errorCounts("NONFATAL", 0, 3) },
     },
     {
-      what: "huge pages off",
+      what: "disabled huge pages",
       files: { "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n" },
     },
     {
-      what: "small packets",
+      what: "small PCIe packets",
       files: { [pciFile(gpu, "config")]: pciConfig({ maxPayload: 128 }) },
     },
   ])("$what", ({ files }) => {
@@ -91,26 +91,26 @@ describe("settings alone are no cause if copies are as fast as expected", () => 
   });
 });
 
-describe("what healthy machines have as well is no finding", () => {
+describe("doctor reports no finding for what healthy machines show too:", () => {
   it.each<{ what: string; files?: TreeFiles; change?: DeviceChange }>([
     {
-      what: "the link at rest of a device that made no copies",
+      what: "an idle link if no copies were made",
       change: {
         health: { link: { ...link, generation: 1 } },
         measured: { pinned: rates(null, null), nodes: [] },
       },
     },
-    { what: "a counter that started anew", change: { before: { replays: 4000 }, after: { replays: 0 } } },
+    { what: "a replay counter that was reset", change: { before: { replays: 4000 }, after: { replays: 0 } } },
     {
       what: "a rate 4 % below the expectation",
       change: { measured: { pinned: rates(53.2, 52.9), nodes: [] } },
     },
     {
-      what: "calls that return at once, and both ways at once as fast as most machines",
+      what: "usual call times and two-way rates",
       change: { measured: { hostShare: { h2d: 0.02, d2h: 0.4 }, bothWays: rates(38, 40) } },
     },
     {
-      what: "a full machine, with a cgroup's limit that is above all of its memory",
+      what: "little free memory on the whole host",
       files: {
         "proc/meminfo": "MemTotal:       528280992 kB\nMemAvailable:     3145728 kB\n",
         "sys/fs/cgroup/user.slice/memory.max": "1099511627776\n",
@@ -124,7 +124,7 @@ describe("what healthy machines have as well is no finding", () => {
       },
     },
     {
-      what: "a device at rest before it is examined, and clocks that were set",
+      what: "an idle GPU, clocks set by the user",
       change: {
         health: { clockReasons: ["applications-clocks-setting", "gpu-idle"] },
         other: {
@@ -140,24 +140,24 @@ describe("what healthy machines have as well is no finding", () => {
     expect(foundIn(examinationOf(machineTree(files), change))).toEqual([]);
   });
 
-  it("two devices that keep nine tenths of their rates together", () => {
+  it("two devices that keep 90 % of their rates when both copy", () => {
     const measured = { together: rates(50.1, 49.7) };
     expect(foundIn(examinationOf(machineTree(), { measured }, { devices: 2 }))).toEqual([]);
   });
 });
 
-describe("a cause is found, and no other", () => {
-  it.each(cases.map((one) => [one.what, one] as const))("%s", (_, one) => {
+describe("the cause that doctor finds", () => {
+  it.each(cases.map((one) => [one.what, one] as const))("is the only finding: %s", (_, one) => {
     expectOnly(foundIn(examine(one)), one);
   });
 
-  it("slow copies that are faster when measured again on the same node are not caused by nodes", () => {
+  it("is not the NUMA node if slow copies are faster when measured again on the same node", () => {
     const measured = { ...slow, nodes: [{ node: 0, rates: rates(55.6, 55.2) }] };
     const found = foundIn(examinationOf(machineTree(), { measured }));
     expect(found.map(({ cause }) => cause)).not.toContain("numa-far");
   });
 
-  it("the loss of a narrow link is not attributed to a process that has the device open", () => {
+  it("is the narrow link alone, not a process that only has the device open", () => {
     const examination = examinationOf(machineTree(), {
       health: { link: { ...link, width: 4 } },
       measured: { pinned: rates(13.9, 13.8), nodes: [] },
@@ -166,13 +166,13 @@ describe("a cause is found, and no other", () => {
     expect(foundIn(examination).map(({ cause }) => cause)).toEqual(["link-narrow"]);
   });
 
-  it("a finding that costs no bandwidth does not explain a slow device", () => {
+  it("of slow copies is still searched for if another finding costs no bandwidth", () => {
     const root = machineTree({ [pciFile(gpu, "iommu_group/type")]: "DMA\n" });
     const examination = examinationOf(root, { health: { eccErrors: 1 }, measured: slow });
     expect(foundIn(examination).map(({ cause }) => cause)).toEqual(["memory-errors", "iommu-translates"]);
   });
 
-  it("other programs' CPU time, waits for memory and swapping during the examination", () => {
+  it("is found in memory waits, swapping and stolen CPU time during the examination", () => {
     const root = machineTree();
     const before = readMachineCounters(root);
     // Times go on by less than this process' own clock does: what counts is the share, which is 1 at most.
@@ -198,7 +198,7 @@ describe("a cause is found, and no other", () => {
   });
 });
 
-it("the costliest cause is first, and risks are before explanations", () => {
+it("findings begin with the costliest cause, and risks come before explanations", () => {
   const root = machineTree({ "dev/tdx_guest": "" });
   const examination = examinationOf(root, {
     health: { link: { ...link, width: 8 }, eccErrors: 1 },
@@ -237,7 +237,7 @@ it.each([
     ["none", "none"],
     ["numa-far", "slot-narrow", "iommu-translates"],
   ],
-])("the actions of a cause that costs and of one that does not are %j: %j", (actions, names) => {
+])("the recommended actions with and without a cost are %j for the causes %j", (actions, names) => {
   for (const cause of names) {
     const of = (weight: Finding["weight"]) => actionOf({ cause, weight });
     expect([of("costs"), of("risk"), of("explains")], cause).toEqual([...actions, actions[1]]);
@@ -252,7 +252,7 @@ describe("the list of causes", () => {
     expect([...new Set([...cases.map(({ cause }) => cause), ...ownTests])].sort()).toEqual(names.sort());
   });
 
-  it("is that of the documentation's table", () => {
+  it("is the same as in the table of docs/doctor.md", () => {
     const text = readFileSync(fileURLToPath(new URL("../../docs/doctor.md", import.meta.url)), "utf8");
     const section = /^## Causes$([\s\S]*?)(?=^## |(?![\s\S]))/m.exec(text)?.[1] ?? "";
     const rows = [...section.matchAll(/^\| `([a-z-]+)` \| [^|]+ \|$/gm)].map(([, name]) => name);

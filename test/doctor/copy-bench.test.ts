@@ -11,7 +11,7 @@ withStoppedClock();
 const sizeBytes = 64 * MiB;
 const arena = { chunksOfWorker: [1], chunkBytes: 256 * MiB };
 
-/** A bench on a session whose copies take what the session says. */
+/** A bench whose copies take as long as the session determines. */
 const benchOn = (session: FakeSession) => openBench(session, "last");
 
 async function openBench(
@@ -40,7 +40,7 @@ async function openBench(
   return Object.assign(bench, { counts });
 }
 
-/** Lets copies last until these readings have been told; returns what tells them. */
+/** Makes copies last until these readings were taken; returns the function that takes them. */
 function whileRead(session: FakeSession, readings: DeviceHealth[], link: DeviceHealth["link"]) {
   let finish: () => void = () => undefined;
   const lastRead = new Promise<void>((resolve) => {
@@ -58,7 +58,7 @@ function whileRead(session: FakeSession, readings: DeviceHealth[], link: DeviceH
   };
 }
 
-/** Releases all that wait, once it is cancelled. */
+/** Resolves `cancelled` once it is cancelled. */
 class Rendezvous implements Pick<NativeRendezvous, "reset" | "cancel"> {
   readonly resets: number[][] = [];
   readonly cancelled: Promise<void>;
@@ -75,7 +75,7 @@ class Rendezvous implements Pick<NativeRendezvous, "reset" | "cancel"> {
   }
 }
 
-/** Waits in company until the rendezvous is cancelled. */
+/** Copies with other devices only after the rendezvous is cancelled. */
 class WaitingSession extends FakeSession {
   constructor(readonly rendezvous: Rendezvous) {
     super();
@@ -94,7 +94,7 @@ const together = (benches: readonly CopyBench[], rendezvous: Rendezvous) =>
   CopyBench.together(benches, "h2d", rendezvous as never);
 
 describe("devices that copy together", () => {
-  it("have a rate each, of as many samples and flows of their own", async () => {
+  it("have a rate each, from the same number of samples", async () => {
     const sessions = [new FakeSession(() => 2e6), new FakeSession(() => 4e6)];
     const rendezvous = new Rendezvous();
     const rates = await together(await Promise.all(sessions.map((session) => benchOn(session))), rendezvous);
@@ -105,14 +105,14 @@ describe("devices that copy together", () => {
     expect(new Set(requests.map(({ samples }) => samples)).size).toBe(1);
   });
 
-  it("take as many samples as the one that needs most of them", async () => {
+  it("take as many samples as the device that needs most", async () => {
     // Copies of more than 20 ms are measured one by one.
     const sessions = [new FakeSession(() => 30e6), new FakeSession(() => 2e6)];
     await together(await Promise.all(sessions.map((session) => benchOn(session))), new Rendezvous());
     expect(sessions.map(({ requests }) => requests.at(-1)!.samples)).toEqual([9, 9]);
   });
 
-  it("do not wait for one that fails, whatever its place, and its error is the one that counts", async () => {
+  it("do not wait for a device that fails, and report its error", async () => {
     const rendezvous = new Rendezvous();
     const failing = new FakeSession();
     failing.beforeMeasure = ({ company }) => {
@@ -127,7 +127,7 @@ describe("devices that copy together", () => {
     await expect(Promise.race([done, overdue])).rejects.toMatchObject({ code: "CUDA_ERROR_LAUNCH_FAILED" });
   });
 
-  it("leave out the rate of a device whose data came back wrong", async () => {
+  it("have no rate for a device whose data came back wrong", async () => {
     const wrong = new FakeSession();
     wrong.beforeMeasure = ({ company }) => (company === undefined ? {} : withWrongData());
     const benches = await Promise.all([wrong, new FakeSession(() => 2e6)].map((session) => benchOn(session)));
@@ -136,8 +136,8 @@ describe("devices that copy together", () => {
   });
 });
 
-describe("a device alone", () => {
-  it("is measured in both directions, each with its own rate, from buffer to buffer", async () => {
+describe("a device that doctor measures alone", () => {
+  it("has a rate for each direction, measured by turns through all buffers", async () => {
     const session = new FakeSession(({ direction }) => (direction === "h2d" ? 2e6 : 3e6));
     const bench = await benchOn(session);
     expect(await bench.rates("pinned")).toEqual({ h2d: sizeBytes / 2e6, d2h: sizeBytes / 3e6 });
@@ -148,13 +148,13 @@ describe("a device alone", () => {
     }
   });
 
-  it("has rates of both directions at once, but of visits whose data came back wrong", async () => {
+  it("has two-way rates that leave out measurements whose data came back wrong", async () => {
     let copyNs = 2e6;
     const session = new FakeSession((_request, _before, of) => (of === "h2d" ? copyNs : 2 * copyNs));
     const bench = await benchOn(session);
     await bench.rates("pinned");
     const before = bench.counts.copied.bytes;
-    // Two of the three visits are wrong, and quick.
+    // Two of the three measurements have wrong data and short durations.
     let visits = 0;
     session.beforeMeasure = () => {
       const isWrong = ++visits < 3;
@@ -164,7 +164,7 @@ describe("a device alone", () => {
     const { h2d, d2h } = await bench.bothWays();
     expect([h2d, d2h]).toEqual([sizeBytes / 2e6, sizeBytes / 4e6]);
     expect(visits).toBe(3);
-    // The link carried the bytes of both.
+    // The bytes of both directions count.
     const [{ copiesPerSample, samples, warmupCopies, warmupBytes }] = session.requests.slice(-1) as [
       MeasureRequest,
     ];
@@ -172,7 +172,7 @@ describe("a device alone", () => {
     expect(bench.counts.copied.bytes - before).toBe(3 * 2 * ofVisit);
   });
 
-  it("has the median readings of its copies, and the reasons for lower clocks of all readings", async () => {
+  it("has the median of NVML's readings during copies, and all reasons for lower clocks", async () => {
     const session = new FakeSession(() => 2e6);
     const bench = await benchOn(session);
     await bench.rates("pinned");
@@ -190,7 +190,7 @@ describe("a device alone", () => {
     expect(bench.counts.copied.bytes).toBeGreaterThan(bytes);
   });
 
-  it("has the link that NVML reports, and no reasons if NVML reports none, though every copy is compared", async () => {
+  it("with --verify every, compares only the last copy while NVML's readings are taken", async () => {
     const session = new FakeSession(() => 2e6);
     const bench = await openBench(session, "every");
     await bench.rates("pinned");
@@ -201,7 +201,7 @@ describe("a device alone", () => {
     expect(session.requests.at(-1)).toMatchObject({ verify: "last", readLink: true });
   });
 
-  it("has memory of each kind once, on the host as planned for the kind, and knows its nodes", async () => {
+  it("allocates each kind of memory once, in the planned size, and records its NUMA nodes", async () => {
     const session = new FakeSession(() => 2e6);
     const reserved: [string, number][] = [];
     const report = { ...(await session.reserveHost()), pagesOfNode: [{ node: 1, pages: 2 }] };
@@ -220,12 +220,12 @@ describe("a device alone", () => {
     expect(bench.pagesOfNode).toEqual(report.pagesOfNode);
   });
 
-  it("counts the copies of all visits, by direction, and those that were wrong", async () => {
+  it("counts all copies, the verified ones by direction, and the wrong ones", async () => {
     const session = new FakeSession(() => 2e6);
     session.beforeMeasure = ({ direction }) => withWrongData(5, direction === "h2d" ? 3 : 2);
     const bench = await benchOn(session);
     expect(await bench.rates("pinned")).toMatchObject({ h2d: null, d2h: null });
-    // Of each direction three, and one that tells how long a copy takes.
+    // Three of each direction, and one of each to time a copy.
     expect(bench.counts.copied).toMatchObject({
       made: 8 * 5,
       proven: 4 * 5,
@@ -235,7 +235,7 @@ describe("a device alone", () => {
     expect(bench.counts.wrongCopies).toBe(8);
   });
 
-  it("takes samples by the faster of its first two copies, and compares no more than it has buffers", async () => {
+  it("sizes its samples by the faster of its first two copies, and by its buffers if every copy is verified", async () => {
     const samplesOf = async (copyNs: (sample: number) => number, verify: Verifying = "last") => {
       const session = new FakeSession((_, sample) => copyNs(sample));
       await (await openBench(session, verify)).rates("pinned");
@@ -247,7 +247,7 @@ describe("a device alone", () => {
     expect((await samplesOf(() => 20e3))[1]).toBeGreaterThan(4);
   });
 
-  it("has the share of a copy's time that its call takes, for pinned copies alone", async () => {
+  it("records the share of a copy's time that its call takes, for pinned copies only", async () => {
     const session = new FakeSession((_, sample) => 2e6 * (1 + (sample % 5)));
     const measure = session.measure.bind(session);
     session.measure = async (request) => {
@@ -269,7 +269,7 @@ describe("a device alone", () => {
     ["one by one", 40e6, 1],
     ["several at a time", 2e6, 3],
   ])(
-    "compares some of the wrong copies if every second to seventh is wrong, %s",
+    "compares copies so that a fault in every 2nd to 7th copy is noticed, with copies %s",
     async (_, copyNs, copies) => {
       const session = new FakeSession(() => copyNs);
       await (await openBench(session, "every")).samples("pinned", 9);

@@ -5,7 +5,7 @@ import { type CauseCase, link, slow } from "./cause-case.js";
 const [gpu] = gpuNames;
 const MiB = 1024 * 1024;
 
-/** Has a hypervisor, and neither bridges nor the frequencies of CPUs. */
+/** Files of a machine with a hypervisor, without bridges and CPU frequencies. */
 export const virtualMachine: TreeFiles = {
   "proc/cpuinfo": "processor\t: 0\nmodel name\t: Intel(R) Xeon(R) Processor\nflags\t\t: fpu hypervisor\n",
   "sys/class/dmi/id/sys_vendor": "QEMU\n",
@@ -13,7 +13,7 @@ export const virtualMachine: TreeFiles = {
   [pciFile(gpu, "numa_node")]: "-1\n",
 };
 
-/** Devices, platforms and builds, of which one thing is other than on a healthy machine. */
+/** Machines with one fault of the device, or on a special platform. */
 export const deviceCases: readonly CauseCase[] = [
   {
     what: "another process that uses the device",
@@ -41,7 +41,7 @@ export const deviceCases: readonly CauseCase[] = [
       "a program (in another container)",
   },
   {
-    what: "copies to the device that were slow in the first of two looks alone",
+    what: "copies to the device that were slow only in the first of two measurements",
     change: { measured: { firstLook: rates(31.4, 55.2) } },
     cause: "slow-at-first",
     weight: "risk",
@@ -63,7 +63,7 @@ export const deviceCases: readonly CauseCase[] = [
     says: "345 of 1980 MHz",
   },
   {
-    what: "calls that return when their copies are made",
+    what: "asynchronous copy calls that return only when the copy is done",
     change: { measured: { hostShare: { h2d: 0.98, d2h: 0.97 } } },
     cause: "copies-wait",
     weight: "risk",
@@ -77,14 +77,14 @@ export const deviceCases: readonly CauseCase[] = [
     says: "Copies from the device keep only 51 % of their rate",
   },
   {
-    what: "memory whose retirement is pending",
+    what: "device memory whose retirement is pending",
     change: { health: { retirementPending: true, eccErrors: 2 } },
     cause: "memory-errors",
     weight: "risk",
     says: "nvidia-smi --gpu-reset -i 0",
   },
   {
-    what: "an Xid in the log of this boot",
+    what: "an Xid error in the kernel log of this boot",
     files: {
       "dev/kmsg": [
         "4,1,0,-;NVRM: Xid (PCI:0000:99:00): 79, another device's",
@@ -97,21 +97,21 @@ export const deviceCases: readonly CauseCase[] = [
     says: "Xid 94: pid='<unknown>', Contained",
   },
   {
-    what: "an instance of a divided device",
+    what: "a GPU that is divided into MIG instances",
     change: { health: { migEnabled: true }, measured: slow },
     cause: "mig",
     weight: "explains",
     cost: { direction: "both", gigabytesPerSecond: 11, basis: "estimated" },
   },
   {
-    what: "a part of a GPU that a hypervisor gives to a guest",
+    what: "a virtual GPU that a hypervisor gives to a guest",
     change: { facts: { name: "NVIDIA A10-8Q" } },
     cause: "vgpu",
     weight: "explains",
     says: "A10-8Q",
   },
   {
-    what: "a virtual machine, which hides what bounds the size of packets",
+    what: "a virtual machine, which hides why PCIe packets are small",
     files: {
       ...virtualMachine,
       [pciFile(gpu, "config")]: pciConfig({ maxPayload: 128 }),
@@ -121,7 +121,7 @@ export const deviceCases: readonly CauseCase[] = [
     weight: "explains",
   },
   {
-    what: "a virtual machine, whose bridges are made up",
+    what: "a virtual machine with a made-up PCIe bridge of one lane",
     files: {
       ...virtualMachine,
       [pciFile(rootPort, "max_link_width")]: "1\n",
@@ -132,7 +132,7 @@ export const deviceCases: readonly CauseCase[] = [
     says: "kvm",
   },
   {
-    what: "WSL 2",
+    what: "WSL 2, where memory cannot be registered",
     files: {
       ...virtualMachine,
       "proc/sys/kernel/osrelease": "5.15.153.1-microsoft-standard-WSL2\n",
@@ -143,7 +143,7 @@ export const deviceCases: readonly CauseCase[] = [
     says: "CUDA_ERROR_OUT_OF_MEMORY",
   },
   {
-    what: "confidential computing",
+    what: "confidential computing, with slow copies",
     files: { "dev/sev-guest": "" },
     change: {
       health: { confidentialComputing: true },
@@ -162,7 +162,7 @@ export const deviceCases: readonly CauseCase[] = [
   {
     what: "Grace, where pageable copies are as fast as pinned ones",
     change: {
-      // What NVML says of a link that nothing goes over.
+      // NVML's report on a PCIe link that copies do not use.
       health: { c2cLinks: 10, link: { ...link, generation: 1, width: 1 } },
       measured: {
         pinned: rates(369, 297),

@@ -3,7 +3,7 @@ import { type DeviceChange, otherProgram, rates } from "../helpers/examination.j
 import { gpuNames } from "../helpers/machine-tree.js";
 import { healthyExamination, link, noHealth, saysOf, slow, slowText, unseen } from "./cause-case.js";
 
-/** What is said of devices, word by word, and from which figure on. */
+/** Findings on devices: their wording and their thresholds. */
 
 describe("a device that another process uses", () => {
   const shared = (change: DeviceChange) => saysOf("device-shared", {}, change);
@@ -19,7 +19,7 @@ describe("a device that another process uses", () => {
     },
   });
 
-  it("is detected from 5 % of kernel time, or from a hundredth of the link's limit", () => {
+  it("is reported from 5 % of kernel time, or from 1 % of the link's limit", () => {
     expect(shared(activity(5, 0.63e9, null))).toMatchObject([
       {
         weight: "risk",
@@ -39,12 +39,12 @@ describe("a device that another process uses", () => {
     for (const none of [activity(4, 0.63e9, 0), activity(null, null, null), activity(0, 0.3e9, 0, null)]) {
       expect(shared(none)).toEqual([]);
     }
-    // Where the link is not known, as of one of generation 4.
+    // An unknown link counts as one of generation 4.
     expect(shared(activity(0, 0.4e9, 0, null))).toHaveLength(1);
     expect(shared({ other: { activityBefore: null } })).toEqual([]);
   });
 
-  it("that is slow is reported with five of the programs, which may have used it in turns", () => {
+  it("is reported, if it is slow, with the names of at most five programs", () => {
     const others = Array.from({ length: 7 }, (_, i) => otherProgram({ pid: 100 + i }));
     const [found] = shared({ measured: slow, other: { others } });
     expect(found).toMatchObject({
@@ -68,12 +68,12 @@ describe("a device that another process uses", () => {
     const all = { leaves: { h2d: 0, d2h: 0 }, bound: "open" };
     expect(claimOf(90, 9e9, 0)).toEqual(all);
     expect(claimOf(null, 0, 9e9)).toEqual(all);
-    // Whether it does is not known.
+    // Unknown activity may be copies.
     expect(claimOf(6, null, 0)).toEqual(all);
     expect(claimOf(6, 0, null)).toEqual(all);
   });
 
-  it("may have lost to kernels alone the share of the time that these ran", () => {
+  it("loses to kernels that run without copies at most their share of the time", () => {
     const [found] = shared({ measured: slow, other: { ...activity(90, 0, 0).other, others: null } });
     expect(found).toMatchObject({
       claim: { leaves: { h2d: expect.closeTo(0.1), d2h: expect.closeTo(0.1) }, bound: "at most" },
@@ -86,7 +86,7 @@ describe("a device that was slow at first", () => {
   const first = (firstLook: ReturnType<typeof rates>, pinned = rates(55.6, 55.2)) =>
     saysOf("slow-at-first", {}, { measured: { firstLook, pinned } });
 
-  it("is reported for the one direction that was not slow again", () => {
+  it("is reported if one direction was no longer slow when measured again", () => {
     expect(first(rates(55, 40))).toMatchObject([
       { evidence: ["first look: 55.0 GB/s to the device, 40.0 GB/s back", expect.any(String)] },
     ]);
@@ -96,11 +96,11 @@ describe("a device that was slow at first", () => {
   });
 });
 
-describe("clocks that are held down", () => {
+describe("GPU clocks that are held down", () => {
   const held = (change: DeviceChange) => saysOf("clocks-held", {}, change);
   const hot = { clockReasons: ["hw-slowdown", "sw-thermal-slowdown"], link: { ...link, smClockMHz: 990 } };
 
-  it("are reported with NVML's reasons, and halve the rate at half of the clock", () => {
+  it("are reported with NVML's reasons, and at half the clock explain at most half of the rate", () => {
     expect(held({ health: hot, measured: slow })).toMatchObject([
       {
         weight: "costs",
@@ -126,13 +126,13 @@ describe("clocks that are held down", () => {
     ["sw-power-cap", "it is at its power limit", "power supplies"],
     ["hw-thermal-slowdown", "it is too hot", "fans"],
     ["hw-slowdown", "of heat or power", "fans"],
-  ])("for %s", (reason, because, fix) => {
+  ])("have an explanation and a remedy for the reason %s", (reason, because, fix) => {
     expect(held({ health: { clockReasons: [reason] } })).toMatchObject([
       { summary: expect.stringContaining(because), fix: expect.stringContaining(fix) },
     ]);
   });
 
-  it("have no bound on their cost if the clocks are unknown", () => {
+  it("explain no loss if the clock rates are unknown", () => {
     const bare = { clockReasons: ["sw-power-cap"], temperatureC: null };
     const of = (more: object) => held({ health: { ...bare, ...more }, measured: slow })[0]!;
     const none = { leaves: { h2d: 1, d2h: 1 } };
@@ -154,7 +154,7 @@ describe("clocks that are held down", () => {
 describe("errors of a device", () => {
   const memory = (change: DeviceChange) => saysOf("memory-errors", {}, change);
 
-  it("of its memory are those after the examination, or before if nothing is reported after it", () => {
+  it("in its memory are counted after the examination, or before it if NVML reports nothing later", () => {
     expect(memory({ before: { eccErrors: 0 }, after: { eccErrors: 2 } })).toMatchObject([
       {
         summary: "The device's memory had uncorrectable errors.",
@@ -179,7 +179,7 @@ describe("errors of a device", () => {
       xidErrors: errors.map(([xid, text, pciName = gpuNames[0]]) => ({ pciName, xid, text })),
     });
 
-  it("in the log are reported by kind, with the last text of each, and without those of programs", () => {
+  it("in the kernel log are reported by Xid number with the last text, without errors of programs", () => {
     const programs = [13, 31, 43, 45].map((xid): [number, string] => [xid, "a program's"]);
     const found = xids([79, "first"], [48, "x".repeat(130)], [79, "last"], ...programs, [
       62,

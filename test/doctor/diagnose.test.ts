@@ -11,7 +11,7 @@ import { context, diagnosisOf, measured, root } from "./diagnosed.js";
 const causesOf = ({ findings }: Diagnosis) => findings.map(({ cause }) => cause);
 
 describe("a diagnosis", () => {
-  it("is a valid document, with what the machine is and what was measured", () => {
+  it("is a valid document with the machine's facts and the measured rates", () => {
     const diagnosis = diagnosisOf();
     expect(diagnosisSchema.parse(diagnosis)).toEqual(diagnosis);
     expect(diagnosis).toMatchObject({
@@ -51,7 +51,7 @@ describe("a diagnosis", () => {
   });
 });
 
-describe("of two measurements of the same copies", () => {
+describe("with two measurements of the same copies", () => {
   it.each([
     ["both slow, though unequal", rates(30, 55), rates(44, 54), rates(44, 55)],
     ["the second one not slow", rates(30, 41), rates(55, 54), rates(55, 54)],
@@ -62,7 +62,7 @@ describe("of two measurements of the same copies", () => {
     expect(betterRates(second, first)).toEqual(better);
   });
 
-  it("a device stays healthy that was slow in one of them, and the report says so", () => {
+  it("a device that was slow in only one of them stays healthy, with a finding", () => {
     const firstLook = rates(30, 55.2);
     const pinned = betterRates(firstLook, rates(55.4, 30));
     const diagnosis = diagnosisOf(measured({ ...healthyMeasurements, firstLook, pinned }));
@@ -75,7 +75,7 @@ describe("slow copies that the median does not show", () => {
   const withShare = (h2d: number | null, d2h: number | null) =>
     diagnosisOf(measured({ ...healthyMeasurements, slowShare: { h2d, d2h } }));
 
-  it("cost the bandwidth that a program loses", () => {
+  it("cost the difference between the median and the average rate", () => {
     const diagnosis = withShare(0.65, 0.01);
     expect(diagnosis).toMatchObject({
       verdict: "costs",
@@ -101,7 +101,7 @@ describe("slow copies that the median does not show", () => {
     }
   });
 
-  it("are no finding on an emulated device without a link, whose copies are the CPU's own", () => {
+  it("are no finding on an emulated device, which copies with the CPU", () => {
     const change = {
       measured: { ...healthyMeasurements, slowShare: { h2d: 0.5, d2h: 0.5 } },
       other: { expected: rates(null, null) },
@@ -110,7 +110,7 @@ describe("slow copies that the median does not show", () => {
     expect(causesOf(diagnosisOf(change))).toContain("slow-copies");
   });
 
-  it("are at least two: a single slow sample may be an interrupt", () => {
+  it("count only if there are two or more, as a single one may be an interrupt", () => {
     const samples = (slow: number) => Array.from({ length: 27 }, (_, i) => (i < slow ? 55 / 20 : 55));
     expect(slowShareOf(samples(0))).toBe(0);
     expect(slowShareOf(samples(1))).toBe(0);
@@ -151,13 +151,13 @@ describe("a rate below the expectation", () => {
   it.each([
     ["to the host", rates(30, 54.5)],
     ["to the device", rates(54.5, 30)],
-  ])("in one direction is not explained in part by what explains the other one, %s", (_, other) => {
+  ])("in one direction stays unexplained if a finding explains only copies %s", (_, other) => {
     const { summary, evidence } = besideNode(rates(30, 30), other);
     expect(evidence).toHaveLength(1);
     expect(summary).toContain("none of the examined causes explains it");
   });
 
-  it("in both directions is explained in part if one of them is", () => {
+  it("counts as partly explained if a finding explains a part of one direction", () => {
     const { summary, evidence } = besideNode(rates(20, 30), rates(35, 30));
     expect(summary).toContain("copies slower than the findings explain");
     expect(evidence).toEqual([
@@ -167,9 +167,9 @@ describe("a rate below the expectation", () => {
   });
 
   it.each([
-    { what: "in one direction alone", pinned: rates(27, 55) },
-    { what: "in one direction more", pinned: rates(22, 36) },
-    { what: "in one direction far more", pinned: rates(20, 47) },
+    { what: "lost in one direction only", pinned: rates(27, 55) },
+    { what: "lost more in one direction", pinned: rates(22, 36) },
+    { what: "lost far more in one direction", pinned: rates(20, 47) },
   ])("while another program copies is attributed to that program, $what", ({ pinned }) => {
     const change = {
       other: { others: [otherProgram({ pid: 4711 })], activityBefore: busy },
@@ -187,18 +187,18 @@ describe("devices that copy at the same time", () => {
     other: { expectedTogether: rates(52, 51) },
   });
 
-  it("have rows of their own", () => {
+  it("have the rates of simultaneous copies in rows of their own", () => {
     const { devices } = diagnosisOf(together(52, 51), {}, 2);
     expect(devices[1]!.rates.map(({ together: atOnce }) => atOnce)).toEqual([false, false, true, true]);
     expect(devices[1]!.rates[2]).toMatchObject({ gigabytesPerSecond: 52, expectedGigabytesPerSecond: 52 });
   });
 
-  it("are slower if they share a switch", () => {
+  it("are reported for a shared uplink if they are slow below one switch", () => {
     expect(causesOf(diagnosisOf(together(28, 28), {}, 2))).not.toContain("slow-together");
     expect(causesOf(diagnosisOf(together(28, 28), {}, 2))).toContain("uplink-shared");
   });
 
-  /** Two devices of which each has these ports. */
+  /** Two devices with these ports each. */
   const slowWith = (portsOf: (device: number) => DeviceExamination["path"]["ports"], rate = 28) => {
     const examination = examinationOf(root, together(rate, rate), { devices: 2 });
     const devices = examination.devices.map((device, i) => ({
@@ -210,7 +210,7 @@ describe("devices that copy at the same time", () => {
   const port = examinationOf(root).devices[0]!.path.ports[0]!;
   const named = (name: string) => ({ ...port, name });
 
-  it("may share a bridge that a virtual machine hides, which is no fault", () => {
+  it("are a risk, not a fault, if they are slow without a known shared bridge", () => {
     const diagnosis = slowWith((device) => [named(`0000:0${device}:01.0`)]);
     expect(diagnosis.findings.map(({ cause, weight }) => [cause, weight])).toEqual([
       ["slow-together", "risk"],
@@ -239,7 +239,7 @@ describe("an inconclusive diagnosis", () => {
     expect(fix).not.toContain("reset");
   });
 
-  it("is that of a device without a known rate to expect", () => {
+  it("is given for an emulated device without an expected rate", () => {
     const unknown = { other: { expected: rates(null, null), reference: null } };
     expect(diagnosisOf(unknown, { emulated: true })).toMatchObject({
       verdict: "inconclusive",
@@ -249,7 +249,7 @@ describe("an inconclusive diagnosis", () => {
 });
 
 describe("a verdict", () => {
-  it("blames no node without a reference or without memory", () => {
+  it("does not mark a node critical for a missing reference or for a lack of device memory", () => {
     const slow = diagnosisOf({
       other: { expected: rates(null, null), reference: null },
       ...measured({ ...healthyMeasurements, pinned: rates(20, 20), nodes: [] }),
@@ -261,7 +261,7 @@ describe("a verdict", () => {
     expect(nodeState(diagnosisOf({ other: { failure: "lost" } }))).toBe("critical");
   });
 
-  it("drains no node that is inconclusive, or to which another program copies", () => {
+  it("is only a warning if another program copies, and critical for wrong data", () => {
     const shared = diagnosisOf({
       other: { others: [otherProgram({})], activityBefore: busy },
       ...measured({ ...healthyMeasurements, pinned: rates(27, 27), nodes: [] }),

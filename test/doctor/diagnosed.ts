@@ -9,13 +9,13 @@ export const root = machineTree();
 
 export const context = { ...diagnosisContext, labels: { rack: "7" } } as const;
 
-/** What is said of the healthy machine of the fixtures, with a change. */
+/** The diagnosis of the fixtures' healthy machine, with a change. */
 export function diagnosisOf(
   change: DeviceChange = {},
   more: Partial<Examination> = {},
   devices: 1 | 2 = 1,
 ): Diagnosis {
-  // Other files of tests that share this process change the tree.
+  // Other test files in this process change the tree.
   return diagnose({ ...examinationOf(machineTree(), change, { devices }), ...more }, context);
 }
 

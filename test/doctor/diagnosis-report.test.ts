@@ -33,7 +33,7 @@ describe("the text of a diagnosis", () => {
     expect(places).toEqual(places.toSorted((a, b) => a - b));
   });
 
-  it("has a column for copies together only where there are some", () => {
+  it("has a column for simultaneous copies only if there are some", () => {
     expect(drawn(diagnosisKind, slow, "table", screen)).toContain("together");
     expect(drawn(diagnosisKind, healthy, "table", screen)).not.toContain("together");
     const labelsOf = (diagnosis: typeof slow) =>
@@ -42,12 +42,12 @@ describe("the text of a diagnosis", () => {
   });
 });
 
-describe("the part of a diagnosis on its devices", () => {
+describe("the device section of a diagnosis", () => {
   const [device] = healthy.devices;
   const textOf = (part: Parameters<typeof buildDiagnosis>[0]) =>
     drawn(diagnosisKind, buildDiagnosis(part), "table", fileScreen({ columns: 200 })).replaceAll(/ +/g, " ");
 
-  it("has each one's link and expected rates, once if these are the same", () => {
+  it("has each device's link, and the source of expected rates once if it is the same for all", () => {
     const link = "NVIDIA H200, 0000:18:00.0, PCIe gen5 x16 under load, limit 63.0 GB/s each way\n";
     const source = "from recordings of the NVIDIA H200\n";
     expect(textOf({})).toContain(` Device ${link} Expected ${source}`);
@@ -66,7 +66,7 @@ describe("the part of a diagnosis on its devices", () => {
     );
   });
 
-  it("has its labels and its notice, if there are any, and unseen facts", () => {
+  it("shows labels, a notice and unseen facts only if there are any", () => {
     const text = textOf({ labels: { rack: "7", room: "north" }, notice: "This is no GPU.", unseen: [] });
     expect(text).toContain(" Labels rack=7, room=north\n");
     expect(text).toContain("This is no GPU.");
@@ -74,7 +74,7 @@ describe("the part of a diagnosis on its devices", () => {
     expect(textOf({})).not.toContain("Labels");
   });
 
-  it("has the loss of each rate in the tone of the verdict, and shows unknown rates", () => {
+  it("marks a low rate as a warning only if the verdict is costs, and shows unknown rates", () => {
     const [h2d, d2h] = device!.rates.map((rate) => ({ ...rate, expectedGigabytesPerSecond: 55.26 }));
     const rates = [
       { ...h2d!, gigabytesPerSecond: 52.6 },
@@ -97,7 +97,7 @@ describe("the part of a diagnosis on its devices", () => {
     expect(tones("healthy").slice(0, 2)).toEqual(["plain", "plain"]);
   });
 
-  it("names each kind of device once", () => {
+  it("names each GPU model once in its title", () => {
     expect(reportOf(diagnosisKind, slow).name).toBe("Diagnosis: NVIDIA H200, 2026-11-22 10:00 UTC");
   });
 });
@@ -110,7 +110,7 @@ describe("the cost of a finding", () => {
     [{ copies: "slow" }, "41.4 GB/s in each direction beyond the median, estimated"],
     [{ copies: "registered" }, "41.4 GB/s in each direction from registered memory, estimated"],
     [{ copies: "together" }, "41.4 GB/s in each direction with all devices, estimated"],
-  ] as const)("%j is %s", (part, text) => {
+  ] as const)("with %j reads: %s", (part, text) => {
     const findings = [buildFinding({ cost: { ...cost, ...part } })];
     expect(drawn(diagnosisKind, buildDiagnosis({ findings, verdict: "costs" }), "table", screen)).toMatch(
       new RegExp(` costs +${text}\n`),
@@ -118,7 +118,7 @@ describe("the cost of a finding", () => {
   });
 });
 
-describe("the next step", () => {
+describe("the next step that a diagnosis recommends", () => {
   const other = { summary: "Another one is slow.", fix: "Look at it.", cost: null };
   const answerOf = (...findings: ReturnType<typeof buildFinding>[]) => {
     const { reason } = slow;
@@ -127,7 +127,7 @@ describe("the next step", () => {
   };
   const watched = buildFinding({ ...other, action: "monitor" });
 
-  it("is that of the finding with an action on the node, or of the first that costs", () => {
+  it("is that of the finding that acts on the node, or else of the first with a cost", () => {
     const step = "It costs 41.4 GB/s in each direction, estimated. Isolate: Reseat the card and its riser";
     expect(answerOf(watched, buildFinding())[1]).toContain(step);
     expect(answerOf({ ...watched, weight: "risk" }, buildFinding({ action: "none" }))[1]).toContain(
@@ -143,7 +143,7 @@ describe("the next step", () => {
     expect(answerOf(buildFinding({ fix: null }))).toHaveLength(1);
   });
 
-  it("is what automation should do with the node, in words", () => {
+  it("names the action on the node in words, and none if there is none", () => {
     const text = (action: "isolate" | "none") =>
       drawn(diagnosisKind, buildDiagnosis({ findings: [buildFinding({ action })] }), "table", screen);
     expect(text("isolate")).toMatch(/ action +isolate the node until that is done\n/);
@@ -151,7 +151,7 @@ describe("the next step", () => {
   });
 });
 
-describe("the line for health checks", () => {
+describe("the line for Node Health Check (NHC)", () => {
   it("is OK if nothing is wrong", () => {
     expect(drawn(diagnosisKind, healthy, "nhc", screen)).toMatch(
       /^OK: {2}pinbench doctor: {2}Pinned copies are [^\n]*\n$/,
@@ -164,7 +164,7 @@ describe("the line for health checks", () => {
     );
   });
 
-  it("names the finding with an action on the node if the reason is another", () => {
+  it("names the finding that takes the node out of use, if the verdict has another reason", () => {
     const other = { summary: "It is so.", weight: "risk" } as const;
     const [none, watched] = (["none", "monitor"] as const).map((action) =>
       buildFinding({ ...other, action }),
@@ -180,7 +180,7 @@ describe("the line for health checks", () => {
     expect(lineOf("faulty", watched!, asks)).toBe("The reason.\n");
   });
 
-  it("is short, whatever the reason is", () => {
+  it("shortens a reason of more than 240 characters", () => {
     const line = drawn(diagnosisKind, { ...slow, reason: "x".repeat(5000) }, "nhc", screen);
     expect(line).toMatch(/ x{237}\.\.\.\n$/);
   });
@@ -195,13 +195,13 @@ describe("the line for Nagios", () => {
     ["CRITICAL", slow],
     ["CRITICAL", buildDiagnosis({ findings: [buildFinding({ action: "reset" })], verdict: "faulty" })],
     ["UNKNOWN", buildDiagnosis({ verdict: "inconclusive", findings: [watched] })],
-  ])("is %s, with the rates behind a bar (%#)", (word, diagnosis) => {
+  ])("begins with %s, and has the rates after a bar (case %#)", (word, diagnosis) => {
     const line = drawn(diagnosisKind, { ...diagnosis, reason: "A | B | C." }, "nagios", screen);
     expect(line).toMatch(new RegExp(`^PINBENCH ${word} - A / B / C\\. \\| gpu0_h2d_gb_per_s=55\\.37;;;0; `));
     expect(nagiosCodes[nodeState(diagnosis)]).toBe(["OK", "WARNING", "CRITICAL", "UNKNOWN"].indexOf(word));
   });
 
-  it("has the rates of all devices that are known, also together", () => {
+  it("has all known rates of each device, alone and together", () => {
     const devices = slow.devices.map((device) => ({
       ...device,
       rates: device.rates.map((rate, i) => (i === 1 ? { ...rate, gigabytesPerSecond: null } : rate)),
@@ -212,7 +212,7 @@ describe("the line for Nagios", () => {
     );
   });
 
-  it("is no error for a health check if the node is to be watched, or its state is unknown", () => {
+  it("has an NHC counterpart that only warns if the node is to be watched or its state is unknown", () => {
     for (const verdict of ["healthy", "inconclusive"] as const) {
       const diagnosis = buildDiagnosis({ findings: [watched], verdict });
       expect(drawn(diagnosisKind, diagnosis, "nhc", screen)).toMatch(/^WARNING: {2}pinbench doctor: {2}/);
@@ -224,7 +224,7 @@ describe("the line for Nagios", () => {
 describe("the metrics for Prometheus", () => {
   const text = drawn(diagnosisKind, slow, "openmetrics", screen);
 
-  it("have rates, findings with what to do, and costs, as gauges of the host", () => {
+  it("have rates, findings with actions, costs and the verdict, labelled with the host", () => {
     const lines = text.trimEnd().split("\n");
     expect(lines.at(-1)).toBe("# EOF");
     expect(lines).toContain(
@@ -239,7 +239,7 @@ describe("the metrics for Prometheus", () => {
     );
   });
 
-  it("have copies together, their expected rates, the copies that a finding costs, and the time", () => {
+  it("have simultaneous copies, expected rates, which copies a finding slows, and the time", () => {
     const lines = text.split("\n");
     const ofTogether = 'host="node-17",gpu="1",direction="d2h",copies="together"';
     expect(lines).toContain(`pinbench_doctor_bandwidth_bytes_per_second{${ofTogether}} 13500000000`);
@@ -268,7 +268,7 @@ describe("the metrics for Prometheus", () => {
   });
 });
 
-describe("the copies of several devices", () => {
+describe("the line on compared copies of several devices", () => {
   const [device] = healthy.devices;
   const withCopies = (...copies: NonNullable<(typeof healthy.devices)[number]["copies"]>[]) =>
     drawn(
@@ -278,7 +278,7 @@ describe("the copies of several devices", () => {
       screen,
     );
 
-  it("show a fault in one direction of the device with the fewest compared copies", () => {
+  it("reports how rare a fault would be noticed on the device with the fewest compared copies", () => {
     const copies = { made: 100, proven: 100 };
     expect(withCopies({ ...copies, provenEachWay: 60 }, { ...copies, provenEachWay: 30 })).toContain(
       "all 200 timed copies compared: a fault in 1 of 10 copies of one direction",

@@ -5,14 +5,14 @@ import { machineTree } from "../helpers/machine-tree.js";
 import { diagnosisContext, link } from "./cause-case.js";
 
 /*
- * The machines of `node bench doctor`, with the rates that follow from their causes: no clock and no other program
- * has a part in the order of the findings.
+ * The machines of `node bench doctor`, with computed instead of measured rates, so that other programs do not change
+ * the order of findings.
  */
 
 const busy = { computePercent: 90, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 20e9 };
 const tree = machineTree();
 
-/** Causes besides a narrow link, by name: what slows copies by this factor. */
+/** Causes besides a narrow link, by name, that slow copies by this factor. */
 const disturbances: Readonly<Record<string, (factor: number) => DeviceChange>> = {
   "device-shared": () => ({ other: { others: [otherProgram({})], activityBefore: busy } }),
   "clocks-held": (factor) => ({

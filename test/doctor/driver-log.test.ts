@@ -2,9 +2,9 @@ import { expect, it } from "vitest";
 import { readXidErrors } from "../../src/doctor/facts/xid-log.js";
 import { machineTree } from "../helpers/machine-tree.js";
 
-/** The errors of NVIDIA's driver in the logs of a system. */
+/** Errors of NVIDIA's driver in the kernel's log. */
 
-it("an Xid has the name of its device, its number and the driver's text", () => {
+it("an Xid error is read with its device's PCI name, its number and the driver's text", () => {
   const said = (text: string) =>
     readXidErrors(machineTree({ "dev/kmsg": `4,900,5000,-;NVRM: Xid ${text}\n` }));
   const found = { pciName: "0000:c1:00.0", xid: 79, text: "pid=2, GPU has fallen off the bus." };
@@ -13,7 +13,7 @@ it("an Xid has the name of its device, its number and the driver's text", () => 
   }
 });
 
-it("errors are unknown if this user may not read the kernel's log", () => {
+it("Xid errors are unknown if this user may not read the kernel's log", () => {
   expect(readXidErrors(machineTree({ "dev/kmsg": null }))).toBeNull();
   expect(readXidErrors(machineTree())).toEqual([]);
 });

@@ -11,10 +11,10 @@ import { deviceFacts, MiB, plannedCell } from "../measure/support.js";
 const cell = plannedCell({ sizeBytes: 64 * MiB });
 const arena = { chunksOfWorker: [1], chunkBytes: 256 * MiB };
 
-/** What a copy takes on a device that is well. */
+/** Duration of a copy on a healthy device, in ns. */
 export const usualNs = cell.sizeBytes / 55;
 
-/** The CPUs of two NUMA nodes, at the first of which the device is. */
+/** Files of two NUMA nodes; the device is at the first. */
 export const twoNodes = {
   "proc/self/status": "Cpus_allowed_list:\t0-3",
   "sys/devices/system/node/online": "0-1",
@@ -31,7 +31,7 @@ interface Machine {
   memory?: readonly PinningKind[];
 }
 
-/** What is planned on a machine with this driver and one device. */
+/** A plan on a machine with this driver and one device. */
 export function preparedOn(
   driver: object,
   { root = fixtureRoot(), cells = [cell], memory = ["pinned"] }: Machine = {},
@@ -47,7 +47,7 @@ export function preparedOn(
   } as never;
 }
 
-/** The experiments on as many devices in the machine of this folder, which are over. */
+/** Finished experiments on this number of devices, in the machine of this folder. */
 export async function examinedAll(
   openSession: OpenSession,
   root: string,

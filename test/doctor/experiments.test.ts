@@ -18,17 +18,17 @@ import { examinedAll, type OpenSession, preparedOn, twoNodes, usualNs } from "./
 
 withStoppedClock();
 
-/** Of both directions. */
+/** Samples of one measurement, both directions together. */
 const samplesOfLook = 54;
 
-/** What an examination measures of a device in the machine of this folder. */
+/** The measurements of the only device, in the machine of this folder. */
 async function examined(openSession: OpenSession, root: string, isQuick: boolean) {
   const [subject] = (await examinedAll(openSession, root, isQuick, 1)).subjects as [Subject];
   expect(subject.failure).toBeNull();
   return subject.measured;
 }
 
-/** Of a device whose copies to it, or this way, take this many times as long as they should. */
+/** Measurements of a device whose copies in this direction are slower by these factors. */
 function examinedQuickly(slowdown: (sample: number) => number, slowWay: "h2d" | "d2h" = "h2d") {
   const session = new FakeSession(
     (_, sample, direction) => usualNs * (direction === slowWay ? slowdown(sample) : 1),
@@ -36,8 +36,8 @@ function examinedQuickly(slowdown: (sample: number) => number, slowWay: "h2d" | 
   return examined(async () => session, fixtureRoot(), true);
 }
 
-describe("copies of a device that are slow", () => {
-  it("are measured again, and do not count as slow if they recover", async () => {
+describe("the copies of a device that doctor measures", () => {
+  it("are measured again if slow, and do not count as slow if they recover", async () => {
     const { firstLook, pinned, slowShare } = await examinedQuickly((sample) =>
       sample < samplesOfLook ? 3 : 1,
     );
@@ -46,13 +46,13 @@ describe("copies of a device that are slow", () => {
     expect(slowShare).toEqual({ h2d: 0, d2h: 0 });
   });
 
-  it("stay slow if they are slow again", async () => {
+  it("count as slow if the second measurement is slow too", async () => {
     const { firstLook, pinned } = await examinedQuickly(() => 3);
     expect(firstLook?.h2d).toBeCloseTo(55 / 3);
     expect(pinned.h2d).toBeCloseTo(55 / 3);
   });
 
-  it.each(["h2d", "d2h"] as const)("are measured again if only some copies of %s are slow", async (way) => {
+  it.each(["h2d", "d2h"] as const)("are measured again if only some %s copies are slow", async (way) => {
     const { firstLook, slowShare } = await examinedQuickly(
       (sample) => (sample < samplesOfLook && sample % 5 === 0 ? 3 : 1),
       way,
@@ -61,7 +61,7 @@ describe("copies of a device that are slow", () => {
     expect(slowShare).toEqual({ h2d: 0, d2h: 0 });
   });
 
-  it("lose no more to slow copies than in the better of two measurements", async () => {
+  it("have the share of slow copies of the better of two measurements", async () => {
     const shareOf = async (first: number, second: number) =>
       (await examinedQuickly((sample) => (sample % (sample < samplesOfLook ? first : second) === 0 ? 3 : 1)))
         .slowShare!.h2d!;
@@ -77,7 +77,7 @@ describe("copies of a device that are slow", () => {
   });
 });
 
-it("copies of a device that is not slow are measured with each NUMA node too, those without CPUs included", async () => {
+it("doctor compares all NUMA nodes of a device that is not slow, even nodes without CPUs", async () => {
   const root = fixtureRoot({ ...twoNodes, "sys/devices/system/node/node1/cpulist": "" });
   const opened: string[] = [];
   const openSession: OpenSession = async ({ cpus, numaNode }) => {
@@ -89,7 +89,7 @@ it("copies of a device that is not slow are measured with each NUMA node too, th
   expect(opened).toContain("node 1, CPUs 0,1");
 });
 
-it("copies with a NUMA node that fail free their memory at once, and what was wrong before that counts", async () => {
+it("a failed measurement of a NUMA node frees its memory, and its wrong copies count", async () => {
   const sessions: FakeSession[] = [];
   const openSession: OpenSession = async ({ numaNode, reportsNodes }) => {
     const session = new FakeSession(() => usualNs);
@@ -107,7 +107,7 @@ it("copies with a NUMA node that fail free their memory at once, and what was wr
   expect(experiments.omitted).toContainEqual(expect.stringMatching(/^copies with NUMA node 1 of device 0: /));
 });
 
-it("figures of a node do not count if its memory lies on another one", async () => {
+it("a NUMA node's rates do not count if the memory lies on another node", async () => {
   const openSession: OpenSession = async ({ numaNode, reportsNodes }) => {
     const session = new FakeSession(() => usualNs);
     const reserve = session.reserveHost.bind(session);
@@ -134,10 +134,10 @@ it("copies of a slow device are measured from the CPUs of each NUMA node", async
     { node: 0, rates: rates(expect.closeTo(27.5), expect.closeTo(27.5)) },
     { node: 1, rates: rates(expect.closeTo(55), expect.closeTo(55)) },
   ]);
-  // For the device itself, and for a first and a second look at each node.
+  // The device itself, then a first and a second measurement of each node.
   const each = ["node 0, CPUs 0,1", "node 1, CPUs 2,3"];
   const [own, other] = each;
-  // The one that is not its own first, as the time may end.
+  // The other node comes first, as the time may end.
   expect(opened.filter((where) => each.includes(where))).toEqual([own, other, own, other, own]);
 });
 
@@ -161,10 +161,10 @@ it("with --preset quick, only a slow device is measured with the other NUMA node
   expect(ofHealthy.nodes).toEqual([]);
 });
 
-it("nodes with which a slow device could not be measured are noted, except for its own", async () => {
+it("doctor notes the NUMA nodes that it had no time to compare, except a slow device's own", async () => {
   let looks = 0;
   const openSession: OpenSession = async () => {
-    // All that follows the two looks at the device would end too late.
+    // Nothing after the two measurements of the device can end in time.
     looks += 1;
     return new FakeSession(() => 2 * usualNs);
   };
@@ -177,7 +177,7 @@ it("nodes with which a slow device could not be measured are noted, except for i
 });
 
 describe("an error of a device", () => {
-  /** Of three devices, the second of which cannot be opened. */
+  /** Examines three devices, the second of which cannot be opened. */
   async function examinedThree(isSticky: boolean) {
     const opened: number[] = [];
     const openSession: OpenSession = async ({ device }) => {
@@ -190,12 +190,12 @@ describe("an error of a device", () => {
   }
   const failure = "it failed with CUDA_ERROR_UNKNOWN";
 
-  it("is its own, and the others are still examined", async () => {
+  it("does not keep the other devices from being examined", async () => {
     const found = await examinedThree(false);
     expect(found).toEqual({ opened: [0, 1, 2], failures: [null, failure, null], lost: null });
   });
 
-  it("that ends all contexts does not fail the other devices, which are not opened any more", async () => {
+  it("that ends all contexts stops the examination, without marking other devices as failed", async () => {
     const lost = `not measured, as the process lost its contexts: ${failure}`;
     expect(await examinedThree(true)).toEqual({ opened: [0, 1], failures: [null, failure, null], lost });
   });
@@ -204,7 +204,7 @@ describe("an error of a device", () => {
     [true, failure],
     [false, null],
   ])(
-    "in copies that its verdict does not need fails the device if all contexts end: %s",
+    "in an optional measurement fails the device only if it ends all contexts: %s",
     async (isSticky, own) => {
       const openSession: OpenSession = async ({ device }) => {
         const session = new FakeSession(() => usualNs);
@@ -220,7 +220,7 @@ describe("an error of a device", () => {
   );
 });
 
-/** A device whose examination has begun, and what else examinedDevice() takes; NVML tells only what `told` does. */
+/** Arguments of examinedDevice(), for a device on which NVML reports only `told`. */
 async function begun(told: object = {}) {
   const silent = {
     readHealth: async () => null,
@@ -234,14 +234,14 @@ async function begun(told: object = {}) {
   return { subject, context: { backend, sharing: null, root, lost: null, together: 0 } };
 }
 
-it("other users of a device are all processes but this one", async () => {
+it("a device's other users are all processes except pinbench itself", async () => {
   const { subject, context } = await begun({
     readHealth: async () => healthyHealth,
     readProcesses: async () => [process.pid, 4712].map((pid) => ({ pid, deviceMemoryBytes: MiB })),
   });
   const { others } = await examinedDevice(subject, context);
   expect(others).toMatchObject([{ kind: "program", pid: 4712, deviceMemoryBytes: MiB }]);
-  // Those that were seen count, though there may be more.
+  // Programs that were seen are listed, even if others may be hidden.
   const sharing = (seen: readonly object[]) => ({
     look: async () => undefined,
     records: [{ device: 0, others: seen, unseen: ["programs"] }],
@@ -253,7 +253,7 @@ it("other users of a device are all processes but this one", async () => {
   expect((await examinedDevice(subject, (await begun()).context)).others).toBeNull();
 });
 
-it("other users of the second device are not those of the first", async () => {
+it("the second device is not reported with the first device's other users", async () => {
   const { subject, context } = await begun();
   const looked: number[] = [];
   const sharing = {
@@ -265,7 +265,7 @@ it("other users of the second device are not those of the first", async () => {
   expect({ others, looked }).toEqual({ others: [{ pid: 4713 }], looked: [1] });
 });
 
-it("a device's examination has the readings before the copies, and the errors that were corrected since", async () => {
+it("an examined device keeps its readings from before the copies, and counts errors corrected since", async () => {
   const [pciBusId] = gpuNames;
   const counted = (count: number) => ({
     [pciFile(pciBusId, "aer_dev_correctable")]: errorCounts("COR", count),
@@ -291,16 +291,13 @@ it("a device's examination has the readings before the copies, and the errors th
 it.each([
   ["its own", "it broke", "other"],
   ["another's", null, "another"],
-])(
-  "a device whose examination ended with %s failure is distinguished from the others",
-  async (_, failure, failureKind) => {
-    const { subject, context } = await begun();
-    const device = await examinedDevice({ ...subject, failure }, { ...context, lost: "all is lost" });
-    expect(device).toMatchObject({ failure: failure ?? "all is lost", failureKind });
-  },
-);
+])("a device that was not measured because of %s failure is marked so", async (_, failure, failureKind) => {
+  const { subject, context } = await begun();
+  const device = await examinedDevice({ ...subject, failure }, { ...context, lost: "all is lost" });
+  expect(device).toMatchObject({ failure: failure ?? "all is lost", failureKind });
+});
 
-it("a device's limit is that of its link, as in a run, and unknown for links other than PCIe", async () => {
+it("a device's bandwidth limit is its PCIe link's, and unknown for devices without PCIe", async () => {
   const { subject, context } = await begun();
   const limitOf = async (facts: object) => {
     const own = {

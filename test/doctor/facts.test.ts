@@ -28,8 +28,8 @@ import { foundIn } from "./cause-case.js";
 const [gpu] = gpuNames;
 const GiB = 1024 ** 3;
 
-describe("the path of a device", () => {
-  it("goes from the device over the switch up to the root port, with what each port says", () => {
+describe("the PCIe path of a device", () => {
+  it("goes from the device over the switch to the root port, with each port's facts", () => {
     const path = readPciPath(gpu, machineTree());
     expect(path.ports.map(({ name }) => name)).toEqual([gpu, switchDownstream, switchUpstream, rootPort]);
     expect(path.ports[0]).toEqual({
@@ -61,17 +61,17 @@ describe("the path of a device", () => {
     ["Unknown", null],
     ["Unknown speed", null],
     ["7.0 GT/s PCIe", null],
-  ])("%s is generation %s", (speed, generation) => {
+  ])("maps the speed %s to generation %s", (speed, generation) => {
     const root = machineTree({ [pciFile(gpu, "current_link_speed")]: `${speed}\n` });
     expect(readPciPath(gpu, root).ports[0]?.generation).toBe(generation);
   });
 
-  it.each(["0", "63", "255", "-1", ""])("a width of %j is unknown", (width) => {
+  it.each(["0", "63", "255", "-1", ""])("has an unknown width for %j", (width) => {
     const root = machineTree({ [pciFile(gpu, "current_link_width")]: `${width}\n` });
     expect(readPciPath(gpu, root).ports[0]?.width).toBeNull();
   });
 
-  it("is that of the device alone in a virtual machine", () => {
+  it("has only the device itself in a virtual machine", () => {
     const root = machineTree({ "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n" });
     expect(readPciPath(gpu, root).ports.map(({ name }) => name)).toEqual([gpu]);
   });
@@ -82,7 +82,7 @@ describe("the path of a device", () => {
     expect(readPciPath("../../../etc", machineTree())).toEqual(nothing);
   });
 
-  it("counts what its ports corrected between two readings", () => {
+  it("counts the errors that its ports corrected between two readings", () => {
     const before = readPciPath(
       gpu,
       machineTree({ [pciFile(rootPort, "aer_dev_correctable")]: errorCounts("COR", 7) }),
@@ -96,13 +96,13 @@ describe("the path of a device", () => {
     );
     expect(correctedBetween(before, after)).toBe(42);
     expect(correctedBetween(after, before)).toBe(0);
-    // Each is compared with itself, whatever way the kernel shows the second time.
+    // Each port is compared with itself, even if the second path has other ports.
     expect(correctedBetween({ ...before, ports: before.ports.slice(1) }, after)).toBe(12);
     const uncounted = readPciPath("0000:99:00.0", machineTree());
     expect(correctedBetween(uncounted, uncounted)).toBeNull();
   });
 
-  it("counts errors that were not corrected by kind, without requests that a port did not support", () => {
+  it("counts uncorrected errors by severity, without unsupported requests", () => {
     const root = machineTree({
       [pciFile(gpu, "aer_dev_nonfatal")]: errorCounts("NONFATAL", 2, 3),
       [pciFile(gpu, "aer_dev_fatal")]: errorCounts("FATAL", 1),
@@ -111,8 +111,8 @@ describe("the path of a device", () => {
   });
 });
 
-describe("a configuration space", () => {
-  it("has sizes", () => {
+describe("a PCI configuration space", () => {
+  it("has the packet size in use and the supported one", () => {
     const config = pciConfig({
       kind: 0x6,
       maxPayload: 512,
@@ -124,7 +124,7 @@ describe("a configuration space", () => {
     });
   });
 
-  it("has no size beyond 4 KiB, and pointers without their lowest bits", () => {
+  it("limits packet sizes to 4 KiB, and ignores the lowest bits of pointers", () => {
     const config = pciConfig({ maxPayload: 2 ** 13, maxPayloadSupported: 2 ** 14 });
     config[0x34] = 0x43;
     expect(parsePciConfig(config)).toMatchObject({ maxPayloadBytes: 4096, maxPayloadSupportedBytes: 4096 });
@@ -134,7 +134,7 @@ describe("a configuration space", () => {
     expect(parsePciConfig(pciConfig().subarray(0, 64))).toBeNull();
   });
 
-  it("with a list that leads in circles is read to an end", () => {
+  it("with a circular list of capabilities is read without hanging", () => {
     const config = pciConfig();
     config.set([0x05, 0x40], 0x48);
     expect(parsePciConfig(config)).toBeNull();
@@ -152,8 +152,8 @@ describe("a configuration space", () => {
   });
 });
 
-describe("the machine", () => {
-  it("is described from /proc and /sys", () => {
+describe("the machine's facts", () => {
+  it("are read from /proc and /sys", () => {
     const facts = readMachineFacts(machineTree());
     expect(facts.idleStates).toEqual([
       { name: "POLL", exitLatencyUs: 0, disabled: false, timeUs: 1234 },
@@ -175,24 +175,24 @@ describe("the machine", () => {
     expect(facts.host.hostname).toBe("node07");
   });
 
-  it("has arguments of the kernel on the IOMMU alone", () => {
+  it("have the kernel's arguments on the IOMMU, and no others", () => {
     const about = ["amd_iommu=on", "intel_iommu=off", "iommu=pt", "iommu.strict=0"];
     const cmdline = `BOOT_IMAGE=/vmlinuz ${about.join(" ")} pci=noaer quiet root=/iommu=x\n`;
     const { platform } = readMachineFacts(machineTree({ "proc/cmdline": cmdline }));
     expect(platform.iommuArguments).toEqual(about);
   });
 
-  it("is a confidential guest if it has a device or a CPU flag of guests", () => {
+  it("show a confidential guest by its device file or its CPU flag", () => {
     const guestOf = (files: Record<string, string>) =>
       readMachineFacts(machineTree(files)).platform.confidentialGuest;
     expect(guestOf({ "dev/sev-guest": "" })).toBe("AMD SEV-SNP");
     expect(guestOf({ "dev/tdx_guest": "" })).toBe("Intel TDX");
     expect(guestOf({ "proc/cpuinfo": "flags\t\t: fpu tdx_guest hypervisor\n" })).toBe("Intel TDX");
-    // A host that could have such guests.
+    // A host that could run such guests is none.
     expect(guestOf({ "proc/cpuinfo": "flags\t\t: fpu sev sev_es sev_snp\n" })).toBeNull();
   });
 
-  it("has what it swapped between two readings, or null if that is unknown", () => {
+  it("have the pages swapped between two readings, or null if unknown", () => {
     const before = readMachineCounters(machineTree());
     const after = readMachineCounters(machineTree({ "proc/vmstat": "pswpin 121\npswpout 490\n" }));
     expect(activityBetween(before, after).swappedPages).toBe(11);
@@ -201,7 +201,7 @@ describe("the machine", () => {
     expect(activityBetween(before, unknown).swappedPages).toBeNull();
   });
 
-  it("has the last mount at /dev/shm", () => {
+  it("have the size of the last mount at /dev/shm", () => {
     const root = machineTree({
       "proc/self/mountinfo": [
         "27 23 0:25 / /dev/shm rw shared:4 - tmpfs tmpfs rw,size=65536k",
@@ -213,10 +213,10 @@ describe("the machine", () => {
   });
 });
 
-describe("hostile contents", () => {
+describe("hostile contents of /proc and /sys", () => {
   const paths = Object.keys(healthyFiles());
 
-  it("of any file break neither the reading nor the causes", () => {
+  it("break neither the reading of facts nor the search for causes", () => {
     const contents = fc.oneof(
       hostileText,
       fc.uint8Array({ maxLength: 300 }).map((bytes) => Buffer.from(bytes)),
@@ -244,7 +244,7 @@ describe("hostile contents", () => {
     expectNoPollution();
   });
 
-  it("folders in place of files are ignored", () => {
+  it("are ignored if a folder is in a file's place", () => {
     const root = fixtureRoot();
     for (const path of paths) mkdirSync(join(root, path), { recursive: true });
     expect(() => examinationOf(root)).not.toThrow();

@@ -4,7 +4,7 @@ import { type CauseCase, slow } from "./cause-case.js";
 
 const [gpu] = gpuNames;
 
-/** NUMA nodes, CPUs and memory of a host, of which one thing is other than it should be. */
+/** Machines with one fault in the NUMA nodes, CPUs or memory of the host. */
 export const hostCases: readonly CauseCase[] = [
   {
     what: "a NUMA node that is faster than the one used",
@@ -24,7 +24,7 @@ export const hostCases: readonly CauseCase[] = [
     says: "numactl --cpunodebind=0",
   },
   {
-    what: "a slow device, and a governor that saves power",
+    what: "a power-saving CPU governor, with a slow device",
     files: {
       "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor": "powersave\n",
     },
@@ -33,20 +33,20 @@ export const hostCases: readonly CauseCase[] = [
     weight: "risk",
   },
   {
-    what: "copies that take long after a rest",
+    what: "a small copy that takes long after a rest",
     change: { measured: { latency: { backToBackUs: 8.2, afterRestUs: 96 } } },
     cause: "wakes-slowly",
     weight: "risk",
     says: "C6 (290 us to wake up)",
   },
   {
-    what: "a quota of one CPU",
+    what: "a cgroup quota of one CPU",
     files: { "sys/fs/cgroup/user.slice/cpu.max": "100000 100000\n" },
     cause: "cpu-quota-low",
     weight: "risk",
   },
   {
-    what: "huge pages that are off, and copies from registered memory that are slower",
+    what: "disabled huge pages, with slower copies from registered memory",
     files: { "sys/kernel/mm/transparent_hugepage/enabled": "always madvise [never]\n" },
     change: { measured: { registered: { rates: rates(43.6, 54.8), refused: null } } },
     cause: "huge-pages-off",
@@ -54,7 +54,7 @@ export const hostCases: readonly CauseCase[] = [
     cost: { direction: "h2d", gigabytesPerSecond: 12, basis: "measured" },
   },
   {
-    what: "memory that may not be registered, with a limit of locked memory",
+    what: "refused memory registration, with a low limit of locked memory",
     files: {
       "proc/self/limits":
         "Limit                     Soft Limit           Hard Limit           Units\nMax locked memory         65536                65536                bytes\n",
@@ -72,7 +72,7 @@ export const hostCases: readonly CauseCase[] = [
     says: "64 KiB",
   },
   {
-    what: "a cgroup that leaves 2 GiB",
+    what: "a cgroup limit that leaves 2 GiB of memory",
     files: {
       "sys/fs/cgroup/user.slice/memory.max": "4294967296\n",
       "sys/fs/cgroup/user.slice/memory.current": "2147483648\n",
@@ -82,7 +82,7 @@ export const hostCases: readonly CauseCase[] = [
     says: "2 GiB",
   },
   {
-    what: "a container's /dev/shm",
+    what: "a container with 64 MiB of /dev/shm",
     files: {
       "proc/self/mountinfo":
         "512 498 0:98 / /dev/shm rw,nosuid,nodev,noexec,relatime - tmpfs shm rw,size=65536k,inode64\n",

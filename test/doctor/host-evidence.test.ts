@@ -4,7 +4,7 @@ import { rates } from "../helpers/examination.js";
 import { idleStates, machineTree } from "../helpers/machine-tree.js";
 import { type MachineChange, saysOf, slow, unseen } from "./cause-case.js";
 
-/** What is said of a host's CPUs and memory, word by word, and from which figure on. */
+/** Findings on a host's CPUs and memory: their wording and their thresholds. */
 
 const GiB = 2 ** 30;
 const latency = (backToBackUs: number, afterRestUs: number) => ({
@@ -20,7 +20,7 @@ const idle = (exitLatencyUs: number, more: object = {}) => ({
 const sleepless: MachineChange = { idleStates: [] };
 
 describe("a copy that takes long after a rest", () => {
-  it("is attributed to the processor if it may sleep deeply, with all facts on that", () => {
+  it("is attributed to the CPU if it has a deep idle state, with the evidence", () => {
     expect(saysOf("wakes-slowly", {}, latency(8.2, 96))).toMatchObject([
       {
         device: null,
@@ -36,7 +36,7 @@ describe("a copy that takes long after a rest", () => {
     ]);
   });
 
-  it("has a guessed cause if nothing is known to sleep", () => {
+  it("has only a possible cause if no idle state is known, from 300 us on", () => {
     expect(saysOf("wakes-slowly", sleepless, latency(8, 308))).toMatchObject([
       {
         summary: expect.stringContaining("the processor"),
@@ -54,7 +54,7 @@ describe("a copy that takes long after a rest", () => {
     [idle(20, { disabled: true }), false],
     [idle(20, { timeUs: 0 }), false],
     [idle(20, { timeUs: null }), true],
-  ])("needs a state that is deep, allowed and used: %j", (state, isFound) => {
+  ])("is a finding only if an idle state is deep, allowed and used: %j", (state, isFound) => {
     expect(saysOf("wakes-slowly", { idleStates: [state] }, latency(8, 58))).toHaveLength(isFound ? 1 : 0);
     expect(saysOf("wakes-slowly", { idleStates: [state] }, latency(8, 57.9))).toEqual([]);
   });
@@ -65,7 +65,7 @@ describe("a copy that takes long after a rest", () => {
 });
 
 describe("a governor that saves power", () => {
-  it("is found if the second of two devices alone is slow, and not if none is", () => {
+  it("is reported if only the second of two devices is slow, and not if none is", () => {
     const machine = { host: { governor: "powersave" } };
     expect(saysOf("governor-saves", machine)).toEqual([]);
     expect(saysOf("governor-saves", machine, [{}, { measured: slow }])).toHaveLength(1);
@@ -73,7 +73,7 @@ describe("a governor that saves power", () => {
 });
 
 describe("CPUs that a process may use", () => {
-  it("have too small a quota below two CPUs", () => {
+  it("are reported if their quota is below two CPUs", () => {
     expect(saysOf("cpu-quota-low", { host: { cpuQuota: 1.5 } })).toMatchObject([
       { evidence: ["cgroup quota: 1.5 CPUs"] },
     ]);
@@ -83,7 +83,7 @@ describe("CPUs that a process may use", () => {
   const taken = (stealShare: number | null, otherCpuShare: number | null) =>
     saysOf("cpus-taken", { activity: { load: { stealShare, otherCpuShare } } });
 
-  it("are taken by the hypervisor from 2 % of the time on, whatever other programs do", () => {
+  it("are reported as taken by the hypervisor from 2 % of the time on, whatever other programs do", () => {
     expect(taken(0.02, 0.9)).toMatchObject([
       {
         summary: "The hypervisor gave 2.0 % of the CPUs' time to others during the measurement.",
@@ -94,7 +94,7 @@ describe("CPUs that a process may use", () => {
     expect(taken(0.019, 0.49)).toEqual([]);
   });
 
-  it("are taken by other programs from half of the time on", () => {
+  it("are reported as taken by other programs from half of the time on", () => {
     expect(taken(null, 0.5)).toMatchObject([
       {
         summary: "Other programs used 50 % of the CPUs' time during the measurement.",
@@ -115,7 +115,7 @@ describe("registered memory", () => {
       { measured: { pinned: rates(50, 50), registered: { rates: registered, refused: null } } },
     );
 
-  it("loses to small pages if these cost a tenth or more", () => {
+  it("is reported as slowed by disabled huge pages if it loses more than a tenth", () => {
     expect(off(rates(44.9, 45))).toMatchObject([
       {
         evidence: [
@@ -137,7 +137,7 @@ describe("registered memory", () => {
       ...change,
     });
 
-  it("is refused for a limit below 1 GiB, or for a reason that is not known", () => {
+  it("is refused because of a locked-memory limit below 1 GiB, or for an unknown reason", () => {
     expect(refused({ host: { memlockLimitBytes: GiB - 1024 } })).toMatchObject([
       { evidence: ["NOT_PERMITTED", expect.stringContaining("ulimit -l")], sureness: "likely" },
     ]);
@@ -153,7 +153,7 @@ describe("registered memory", () => {
     ]);
   });
 
-  it("is refused by confidential machines and WSL, which say so by themselves", () => {
+  it("has no finding of its own if confidential computing or WSL refuses it", () => {
     expect(refused({ host: { virtualization: "wsl2" } })).toEqual([]);
     expect(refused({ platform: { confidentialGuest: "Intel TDX" } })).toEqual([]);
     expect(refused({}, { before: { confidentialComputing: true } })).toEqual([]);
@@ -165,7 +165,7 @@ describe("registered memory", () => {
 describe("memory", () => {
   const total = 100 * GiB;
 
-  it("of a cgroup is low below 4 GiB, if its limit is below the machine's", () => {
+  it("is reported as low if a cgroup limit leaves less than 4 GiB", () => {
     const low = (cgroupMemoryLimitBytes: number | null, memoryAvailableBytes: number) =>
       saysOf("memory-limit-low", {
         host: { cgroupMemoryLimitBytes, memoryAvailableBytes, memoryTotalBytes: total },
@@ -186,7 +186,7 @@ describe("memory", () => {
     load: { memoryPressureShare },
   });
 
-  it("is short if more than 1024 pages were swapped", () => {
+  it("is reported as short if more than 1024 pages were swapped", () => {
     expect(short(waited(1025, 0.5))).toMatchObject([
       {
         summary: "The machine swapped while copies were measured.",
@@ -200,7 +200,7 @@ describe("memory", () => {
     expect(short(waited(1024, 0.019))).toEqual([]);
   });
 
-  it("is short if programs waited for 2 % of the time", () => {
+  it("is reported as short if programs waited for 2 % of the time", () => {
     expect(short(waited(null, 0.02))).toMatchObject([
       {
         summary: "Programs waited for memory while copies were measured.",
@@ -210,8 +210,8 @@ describe("memory", () => {
   });
 });
 
-describe("a machine's files", () => {
-  it("has its idle states by the time that they take to wake from, whatever their numbers", () => {
+describe("a machine's idle states", () => {
+  it("are sorted by the time that waking takes, whatever their numbers", () => {
     const root = machineTree(
       idleStates([
         ["C6", 290, 1],

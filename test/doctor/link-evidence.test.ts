@@ -19,16 +19,16 @@ import {
   withPorts,
 } from "./cause-case.js";
 
-/** What is said of a device's way to the CPU, word by word, and from which figure on. */
+/** Findings on the links between a device and the CPU: their wording and their thresholds. */
 
 const halfRate = { pinned: rates(27.7, 27.6), nodes: [] };
 
-describe("a device's links", () => {
+describe("the links on a device's PCIe path", () => {
   const linksWith = (change: DeviceChange) => linksOf(deviceWith(healthyPath, 0, change));
   const slowest = { pinned: rates(1, 1), nodes: [] };
   const unknown = { generation: null, width: null, maxGeneration: null, maxWidth: null };
 
-  it("are its own, and those between the bridges above it", () => {
+  it("are the device's own link and those between the bridges above it", () => {
     const { links, asIs, best, card, expectedFor } = linksWith(
       withPorts([{}, {}, { width: 4, maxGeneration: 4 }, { width: 8, maxWidth: 8 }], { measured: slowest }),
     );
@@ -67,7 +67,7 @@ describe("a device's links", () => {
     expect(of({}, {}, { generation: 3 }, { generation: 4 })[1]).toBe("gen3 x16 of gen5 x16");
   });
 
-  it("are what NVML says under load, before what sysfs says at rest", () => {
+  it("have NVML's speed under load rather than sysfs' speed at rest", () => {
     const { links, cardSpeed } = linksWith(
       withPorts([{ width: 16, generation: 1, maxGeneration: 5 }], {
         health: { link: { ...link, width: 8, generation: 4 }, cardMaxGeneration: 6 },
@@ -78,7 +78,7 @@ describe("a device's links", () => {
     expect(cardSpeed).toEqual({ generation: 6, width: 16 });
   });
 
-  it("are refuted by copies that are more than 5 % faster, on any node and in any direction", () => {
+  it("are doubted if copies are more than 5 % faster, on any NUMA node and in any direction", () => {
     const x8 = limitOf({ generation: 5, width: 8 })!;
     const refutedBy = (pinned: [number | null, number | null], node: [number | null, number | null]) =>
       linksWith({
@@ -93,7 +93,7 @@ describe("a device's links", () => {
     expect(refutedBy([1, 1], [null, x8 * 1.051])).toEqual(told);
   });
 
-  it("are those of the device alone, if sysfs has no port", () => {
+  it("are the device's own alone, if sysfs shows no port", () => {
     const { links, asIs } = linksWith({
       other: { path: { ...healthyPath, ports: [] } },
       health: { link: null, cardMaxGeneration: null },
@@ -107,7 +107,7 @@ describe("a link that has trained down", () => {
   const narrow = (change: DeviceChange, machine = {}) => saysOf("link-narrow", machine, change);
   const x8 = { health: { link: { ...link, width: 8 } }, measured: halfRate };
 
-  it("is reported with both its ends, and with the half that it leaves", () => {
+  it("is reported with both its ends and with the share of bandwidth that it leaves", () => {
     expect(narrow(x8)).toMatchObject([
       {
         summary: "The device's PCIe link runs at gen5 x8 during copies; card and slot support gen5 x16.",
@@ -126,7 +126,7 @@ describe("a link that has trained down", () => {
     });
   });
 
-  it("is that of a switch, if that is the slowest of several", () => {
+  it("is reported as a switch's if the switch's link is the slowest of several", () => {
     const [found] = narrow(
       withPorts([{}, {}, { width: 2 }, { width: 2 }], {
         health: { link: { ...link, width: 8 } },
@@ -141,7 +141,7 @@ describe("a link that has trained down", () => {
     });
   });
 
-  it("is reported after copies in one direction, and not without copies or without PCIe", () => {
+  it("is reported if one direction was measured, but not without copies or without PCIe", () => {
     const other = (change: DeviceChange) => narrow({ ...x8, ...change });
     expect(other({ measured: { pinned: rates(null, 27), nodes: [] } })).toHaveLength(1);
     expect(other({ measured: { pinned: rates(27, null), nodes: [] } })).toHaveLength(1);
@@ -156,19 +156,16 @@ describe("packets that were sent again", () => {
   it.each([
     [2, false],
     [3, true],
-  ])(
-    "show a wrong counter if more were sent again than one 64-byte copy needs: %d, %s",
-    (replays, isWrong) => {
-      const [device] = healthyExamination().devices;
-      const health = {
-        ...device!.health,
-        before: { ...healthyHealth, replays: 0 },
-        after: { ...healthyHealth, replays },
-      };
-      const copied = { made: 1, proven: 1, provenH2d: 1, provenD2h: 0, bytes: 64 };
-      expect(areReplaysRefuted({ ...device!, health, copied })).toBe(isWrong);
-    },
-  );
+  ])("prove their counter wrong if one 64-byte copy cannot cause that many: %d, %s", (replays, isWrong) => {
+    const [device] = healthyExamination().devices;
+    const health = {
+      ...device!.health,
+      before: { ...healthyHealth, replays: 0 },
+      after: { ...healthyHealth, replays },
+    };
+    const copied = { made: 1, proven: 1, provenH2d: 1, provenD2h: 0, bytes: 64 };
+    expect(areReplaysRefuted({ ...device!, health, copied })).toBe(isWrong);
+  });
 });
 
 describe("a slot that can do less than the card", () => {
@@ -222,11 +219,11 @@ describe("a slot that can do less than the card", () => {
       fix: null,
     });
     expect(reaching).not.toHaveProperty("claim");
-    // An expectation is for the slot as it is, of which nothing is missing.
+    // The expected rate already is the slot's.
     expect(older([20, 20])).toMatchObject([{ claim: { leaves: { h2d: 1, d2h: 1 }, bound: "limit" } }]);
   });
 
-  it("may be a bridge's, and is no finding if a link has trained down further", () => {
+  it("may be a bridge's link, and is no finding if a link is even narrower now", () => {
     const bridge = (width: number) =>
       withPorts([{}, {}, { width, maxWidth: 8 }, { width, maxWidth: 8 }], {
         measured: { pinned: rates(13, 13), nodes: [] },
@@ -262,7 +259,7 @@ describe("errors of a link", () => {
     }
   });
 
-  it("cost the time of their symbols among the bytes that were copied", () => {
+  it("cost at most the time that their repeated packets take", () => {
     // 4000 errors of 62 000 symbols in 16 lanes are 3.968 GB beside 20 GB: 0.8344 is left of 44 GB/s.
     expect(errors({ after: { replays: 4003 }, measured: slow })).toMatchObject([
       {

@@ -15,8 +15,8 @@ import { busy, link } from "./cause-case.js";
 import { virtualMachine } from "./device-cases.js";
 
 /*
- * Machines on which something lies, or several things are wrong at once: nothing false is said of them, and no node is taken
- * out of use for what is not its own. They are compared with the references that pinbench has.
+ * Machines with wrong readings, or with several faults at once. No finding on them is false, and no node is drained for a
+ * fault of something else. Expected rates are pinbench's own references.
  */
 
 function examined(changes: readonly DeviceChange[], files: TreeFiles = {}) {
@@ -42,8 +42,8 @@ const gen4 = { ...link, generation: 4, maxGeneration: 4 };
 const gen4Card = { cardMaxGeneration: 4 };
 const ecc = { eccErrors: 1 };
 
-describe("impossible counters", () => {
-  it("of more packets sent again than were sent explain nothing", () => {
+describe("a counter of packets sent again", () => {
+  it("explains nothing if it exceeds the number of packets", () => {
     const found = examined([{ after: { replays: 4_294_967_295 }, measured: half }]);
     expect(found.findings[0]!.cause).toBe("unexplained");
     expect(causeOf(found, "link-errors")).toBeUndefined();
@@ -52,7 +52,7 @@ describe("impossible counters", () => {
     );
   });
 
-  it("of many packets sent again take no more than all of the time", () => {
+  it("explains no more than all of the time, however high it is", () => {
     const found = examined([{ after: { replays: 3 + 300_000 }, measured: half }]);
     expect(causeOf(found, "link-errors")).toMatchObject({
       weight: "costs",
@@ -60,7 +60,7 @@ describe("impossible counters", () => {
     });
   });
 
-  it("of a link that copies do not use are not called impossible", () => {
+  it("is not called impossible on a link that copies do not use", () => {
     const health = { c2cLinks: 10, link: { ...link, generation: 1, width: 1 } };
     const found = examined([{ health, measured: { pinned: rates(369, 297), nodes: [] } }]);
     expect(found.unseen).toEqual([]);
@@ -74,11 +74,11 @@ describe("a machine is not blamed for", () => {
       { node: 1, rates: rates(54, 54) },
     ];
     const found = examined([{ measured: { pinned: rates(44, 44), nodes } }]);
-    // From 44, not from 20.
+    // The gain is over 44 GB/s, not over 20.
     expect(causeOf(found, "numa-far")!.cost!.gigabytesPerSecond).toBeCloseTo(10, 1);
   });
 
-  it("a loss that another program's kernels cannot explain, and is to be examined again", () => {
+  it("a loss while another program runs kernels, even if these do not explain all of it", () => {
     const seen = { computePercent: 6, toDeviceBytesPerSecond: 0, fromDeviceBytesPerSecond: 0 };
     const found = examined([{ measured: half, other: { others: [otherProgram({})], activityBefore: seen } }]);
     expect(causeOf(found, "device-shared")!.cost!.gigabytesPerSecond).toBeLessThan(3);
@@ -91,7 +91,7 @@ describe("a machine is not blamed for", () => {
     expect({ state: found.state, drains: found.drains }).toEqual({ state: "warning", drains: false });
   });
 
-  it("half of the lanes, if it is a card in the cloud without a reference", () => {
+  it("half of its lanes, if it is a virtual machine whose GPU model has no reference", () => {
     const narrow: DeviceChange = {
       facts: { name: "NVIDIA RTX A6000", computeCapability: "8.6" },
       health: { ...gen4Card, link: { ...gen4, width: 8 } },
@@ -104,13 +104,13 @@ describe("a machine is not blamed for", () => {
       action: "monitor",
       weight: "risk",
     });
-    // Where both ends are seen it is a fault, and of a kind that has all lanes everywhere too.
+    // It is a fault if both ends are seen, or if all recordings of the model have all lanes.
     expect(examined([narrow]).drains).toBe(true);
     const h100 = { health: { link: { ...link, width: 8 } }, measured: half };
     expect(examined([h100], virtualMachine).drains).toBe(true);
   });
 
-  it("a slot with fewer lanes, which may be how it is built", () => {
+  it("a slot with fewer lanes than the card, which may be by design", () => {
     const health = { link: { ...link, width: 8, maxWidth: 8 } };
     const found = examined([{ health, measured: { pinned: rates(27.6, 27.5), nodes: [] } }]);
     expect(causeOf(found, "slot-narrow")).toMatchObject({ weight: "costs", action: "none" });
@@ -133,10 +133,10 @@ describe("a machine is not blamed for", () => {
   });
 });
 
-describe("the fault for which a node is to be reset is named", () => {
+describe("the fault that requires a reset", () => {
   const lineOf = (diagnosis: Diagnosis) => healthCheckLine(diagnosis, fileScreen({ columns: 100 }));
 
-  it("besides a cost that another process causes", () => {
+  it("is named even if another process causes a cost", () => {
     const found = examined([{ after: ecc, measured: half, other: { activityBefore: busy } }]);
     expect(found.reason).toBe(
       "Another process used the device before the examination. The device's memory had uncorrectable errors.",
@@ -147,7 +147,7 @@ describe("the fault for which a node is to be reset is named", () => {
   });
 });
 
-describe("the first twenty lines of 80 columns", () => {
+describe("the first 20 lines of doctor's output in 80 columns", () => {
   const ill: readonly DeviceChange[] = [
     { measured: half },
     { after: ecc },
@@ -161,7 +161,7 @@ describe("the first twenty lines of 80 columns", () => {
     { measured: { pinned: rates(55, 55), together: rates(20, 20) } },
   ];
 
-  it("have the node, the device, the cost and what to do, for eight devices of which many are faulty", () => {
+  it("name the host, the worst finding, its cost and what to do, for eight devices", () => {
     const { uniform } = seeded(29);
     const one = <T>(some: readonly T[]) => some[Math.floor(some.length * uniform())]!;
     for (let machine = 0; machine < 60; ++machine) {

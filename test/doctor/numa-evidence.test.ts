@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { rates } from "../helpers/examination.js";
 import { saysOf, slow, slowText } from "./cause-case.js";
 
-/** What is said of a host's NUMA nodes, word by word, and from which figure on. */
+/** Findings on a host's NUMA nodes: their wording and their thresholds. */
 
 describe("NUMA nodes", () => {
   const far = {
@@ -13,7 +13,7 @@ describe("NUMA nodes", () => {
     ],
   };
 
-  it("that are faster are reported with all rates", () => {
+  it("that are faster are reported with the rates of all nodes", () => {
     const path = { ports: [], numaNode: 1, iommuType: null };
     const found = saysOf("numa-far", {}, { measured: far, other: { path } });
     expect(found).toMatchObject([
@@ -48,7 +48,7 @@ describe("NUMA nodes", () => {
     expect(found!.summary).toContain("NUMA node 2 ");
   });
 
-  it("without CPUs are bound to by their memory alone", () => {
+  it("without CPUs are recommended for memory only", () => {
     const path = { ports: [], numaNode: 1, iommuType: null };
     const nodes = [
       { node: 0, cpus: [] },
@@ -63,7 +63,7 @@ describe("NUMA nodes", () => {
     );
   });
 
-  it("are reported for a gain of more than a tenth, and of less where the reference is surer than that", () => {
+  it("are reported for a gain of more than a tenth, or of less with a more exact reference", () => {
     const gaining = (share: number, tolerance: number) => {
       const reference = { source: "a test", tolerance };
       const nodes = [{ node: 1, rates: rates(50 * (1 + share), 50) }];
@@ -75,7 +75,7 @@ describe("NUMA nodes", () => {
     expect(gaining(0.04, 0.05)).toEqual([]);
   });
 
-  it("of the device that the process may not use are a risk, or cost what is lost", () => {
+  it("next to the device whose CPUs the process may not use are a risk, or the cause of a loss", () => {
     const others = { host: { cpusAllowed: [4, 5] } };
     const nodes = [
       { node: 0, cpus: [0, 1, 2] },

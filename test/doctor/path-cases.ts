@@ -12,7 +12,7 @@ import { type CauseCase, link, slow } from "./cause-case.js";
 
 const [gpu] = gpuNames;
 
-/** Links, ports and bridges between a device and the CPU, of which one thing is other than it should be. */
+/** Machines with one fault in the links, ports and bridges between a device and the CPU. */
 export const pathCases: readonly CauseCase[] = [
   {
     what: "a link of 4 lanes instead of 16",
@@ -38,7 +38,7 @@ export const pathCases: readonly CauseCase[] = [
     says: `${switchUpstream} to ${rootPort}: gen5 x8 of gen5 x16`,
   },
   {
-    what: "a card's link and a switch's trained down: one finding",
+    what: "narrowed links of a card and of a switch at once",
     files: {
       [pciFile(rootPort, "current_link_width")]: "8\n",
       [pciFile(switchUpstream, "current_link_width")]: "8\n",
@@ -72,7 +72,7 @@ export const pathCases: readonly CauseCase[] = [
     says: "x8",
   },
   {
-    what: "a card of generation 5 in a machine of generation 4: nothing is broken",
+    what: "a card of generation 5 in a slot of generation 4, as an explanation",
     files: Object.fromEntries(
       [rootPort, switchUpstream, switchDownstream].flatMap((port) => [
         [pciFile(port, "max_link_speed"), "16.0 GT/s PCIe\n"],
@@ -88,31 +88,31 @@ export const pathCases: readonly CauseCase[] = [
     weight: "explains",
   },
   {
-    what: "packets sent again while copies run, with all of the rate",
+    what: "packets sent again during copies that keep their full rate",
     change: { before: { replays: 3 }, after: { replays: 4003 } },
     cause: "link-errors",
     weight: "risk",
     says: "4000 packets sent again",
   },
   {
-    what: "an error that was not corrected",
+    what: "an uncorrected PCIe error",
     files: { [pciFile(switchDownstream, "aer_dev_fatal")]: errorCounts("FATAL", 1) },
     cause: "link-uncorrected",
     weight: "risk",
     says: switchDownstream,
   },
   {
-    what: "packets of 128 bytes where 256 would do, and a lower rate",
+    what: "PCIe packets of 128 bytes on a path that supports 256, with a lower rate",
     files: { [pciFile(gpu, "config")]: pciConfig({ maxPayload: 128 }) },
     change: { measured: { pinned: rates(51.3, 50.9), nodes: [] } },
     cause: "payload-small",
     weight: "costs",
-    // (256 / 280) / (128 / 152) is 1.0857, of which these copies have lost no more.
+    // (256 / 280) / (128 / 152) is 1.0857; these copies lost less, so all of their loss is explained.
     cost: { direction: "both", gigabytesPerSecond: 4.1, basis: "estimated" },
     says: "128 of 256 bytes",
   },
   {
-    what: "an IOMMU that translates, and a lower rate",
+    what: "an IOMMU that translates addresses, with a lower rate",
     files: {
       [pciFile(gpu, "iommu_group/type")]: "DMA-FQ\n",
       "proc/cmdline": "BOOT_IMAGE=/boot/vmlinuz-6.8.0-45-generic ro intel_iommu=on quiet\n",

@@ -2,16 +2,16 @@ import { describe, expect, it } from "vitest";
 import { type DeviceChange, rates } from "../helpers/examination.js";
 import { healthyExamination, healthyPath, noHealth, saysOf, slow, slowText, unseen } from "./cause-case.js";
 
-/** What is said of the platform that devices are part of, word by word, and from which figure on. */
+/** Findings on the platform of devices: their wording and their thresholds. */
 
-/** Health that NVML told under load alone. */
+/** Health that NVML reported only under load. */
 const underLoadOnly = (more: object): DeviceChange => {
   const { underLoad } = healthyExamination().devices[0]!.health;
   return { other: { health: { ...noHealth, underLoad: { ...underLoad!, ...more } } } };
 };
 
-describe("a device that is divided", () => {
-  it("is known from its mode or its name, and may lose any amount", () => {
+describe("a GPU that is divided by MIG", () => {
+  it("is recognized by its mode or its name, and may lose any share of its rate", () => {
     const mig = (change: DeviceChange) => saysOf("mig", {}, change);
     expect(mig({ health: { migEnabled: true } })).toMatchObject([{ evidence: ["MIG is enabled"] }]);
     expect(mig({ health: { migEnabled: true } })[0]).not.toHaveProperty("claim");
@@ -31,11 +31,11 @@ describe("a virtual machine", () => {
     ["kvm", 1],
     ["wsl2", 0],
     [null, 0],
-  ])("of %s is reported %d times", (virtualization, times) => {
+  ])("of the kind %s leads to %d findings", (virtualization, times) => {
     expect(saysOf("virtual-machine", { host: { virtualization } })).toHaveLength(times);
   });
 
-  it("of WSL says what was refused", () => {
+  it("that is WSL is reported with the refused registration", () => {
     const registered = { rates: rates(null, null), refused: "no memory" };
     const windows = { host: { virtualization: "wsl2", kernel: "5.15" } };
     expect(saysOf("wsl", windows, { measured: { registered } })).toMatchObject([
@@ -51,7 +51,7 @@ describe("confidential computing", () => {
     saysOf("confidential-computing", { platform }, change);
   const on = { health: { confidentialComputing: true } };
 
-  it("is found from the driver or the machine, with the rates that show it", () => {
+  it("is reported by the driver or the machine, with the measured rates", () => {
     const measured = [
       "pinned: 55.6 GB/s to the device, 55.2 GB/s back",
       expect.stringContaining("pageable: "),
@@ -70,7 +70,7 @@ describe("confidential computing", () => {
     for (const none of [{}, unseen]) expect(confidential(none)).toEqual([]);
   });
 
-  it("lets calls wait for their copies, which is a risk elsewhere", () => {
+  it("explains calls that wait for their copies, which are a risk on other machines", () => {
     const wait = (change: DeviceChange, platform: object = {}) => saysOf("copies-wait", { platform }, change);
     const share = (h2d: number | null, d2h: number | null, pinned = rates(55, 55)) => ({
       measured: { hostShare: { h2d, d2h }, pinned },
@@ -95,11 +95,11 @@ describe("confidential computing", () => {
   });
 });
 
-describe("a GPU that is joined to its CPU", () => {
+describe("a GPU with a direct link to its CPU (Grace)", () => {
   const joined = (change: DeviceChange) => saysOf("grace", {}, change);
   const near = { measured: { pageable: rates(50, 10) } };
 
-  it("is found from its links, with the rate of pageable copies", () => {
+  it("is recognized by its links, and reported with the rate of pageable copies", () => {
     const links = "links to the CPU other than PCIe: 10 (NVML)";
     expect(joined({ health: { c2cLinks: 10 }, ...near })).toMatchObject([
       { evidence: [links, "pageable: 50.0 GB/s to the device, 10.0 GB/s back"] },
@@ -121,7 +121,7 @@ describe("copies that share a path", () => {
       },
     );
 
-  it("of both directions leave one of them less than three fifths of its rate", () => {
+  it("are reported if both directions at once leave one less than 60 % of its rate", () => {
     const [, ...bridges] = healthyPath.ports.map(({ name }) => name);
     // As people report of A100s behind switches (nvbandwidth issues 11 and 53).
     expect(both(rates(11, 24.9), rates(26, 26))).toMatchObject([
@@ -153,13 +153,13 @@ describe("copies that share a path", () => {
     }
   });
 
-  it("of both directions are as they are without PCIe", () => {
+  it("are not reported for both directions on devices without PCIe", () => {
     const measured = { bothWays: rates(20, 20), pinned: rates(40, 40) };
     expect(saysOf("both-ways-shared", {}, { measured, facts: { integrated: true } })).toEqual([]);
     expect(saysOf("both-ways-shared", {}, { measured, health: { c2cLinks: 1 } })).toEqual([]);
   });
 
-  it("with another device below one switch lose a tenth of their rate or more", () => {
+  it("are reported for two devices below one switch that lose more than a tenth of their rate", () => {
     const together = (h2d: number | null, d2h: number | null, more: DeviceChange = {}): DeviceChange => ({
       ...more,
       measured: { pinned: rates(50, 50), together: rates(h2d, d2h), ...more.measured },

@@ -2,15 +2,15 @@ import { describe, expect, it } from "vitest";
 import { type DeviceChange, rates } from "../helpers/examination.js";
 import { deviceOnly, gpu, healthyPath, saysOf, slow, withPorts } from "./cause-case.js";
 
-/** What is said of the ports between a device and the CPU. */
+/** Findings on the ports between a device and the CPU. */
 
 const settings = (changes: object) => ({ settings: { ...gpu.settings!, ...changes } });
 
-describe("ports of a path", () => {
+describe("the PCIe ports of a device's path", () => {
   const small = (change: DeviceChange) => saysOf("payload-small", {}, change);
   const below = { measured: { pinned: rates(51, 50.9), nodes: [] } };
 
-  it("carry small packets, if all of them could do more", () => {
+  it("are reported for small packets if all of them support larger ones", () => {
     const payload = (own: number, ...supported: number[]) =>
       withPorts(
         supported.map((maxPayloadSupportedBytes) =>
@@ -36,7 +36,7 @@ describe("ports of a path", () => {
     expect(risk).not.toHaveProperty("claim");
   });
 
-  it("are suspected of translation, if copies are slow", () => {
+  it("are suspected of translation by the IOMMU if copies are slow", () => {
     const iommu = (iommuType: string | null) =>
       saysOf(
         "iommu-translates",

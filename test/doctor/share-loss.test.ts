@@ -21,7 +21,7 @@ import { diagnosisContext, link } from "./cause-case.js";
 const diagnosisOf = (change: DeviceChange, files: TreeFiles = {}): Diagnosis =>
   diagnose(examinationOf(machineTree(files), change), diagnosisContext);
 
-/** What the healthy machine of the fixtures reaches in each direction. */
+/** Rates of the fixtures' healthy machine in each direction. */
 const expected = { h2d: 55.4, d2h: 55 };
 const busy = { computePercent: 90, toDeviceBytesPerSecond: 20e9, fromDeviceBytesPerSecond: 20e9 };
 
@@ -51,7 +51,7 @@ describe("a cost", () => {
       { direction: "d2h", gigabytesPerSecond: 4.1 },
     ],
     [{ h2d: null }, null],
-  ])("counts for both directions if neither loses more than twice the other: %o", (losses, cost) => {
+  ])("counts for both directions only if neither loses more than twice the other: %o", (losses, cost) => {
     const found = costOf(losses, "measured");
     expect(found).toEqual(cost && { ...cost, basis: "measured", copies: "pinned" });
   });
@@ -75,7 +75,7 @@ describe("a cause costs no more than its mechanism can", () => {
     expect(reason).toContain("none of the examined causes explains it");
   });
 
-  it("heat with busy CPUs takes half of the possible cost of the clocks, and isolates no node", () => {
+  it("low clocks by heat explain half as much if CPUs are busy, and isolate no node", () => {
     const load = { stealShare: null, otherCpuShare: 0.9, memoryPressureShare: 0 };
     const examination = examinationOf(machineTree(), {
       health: { clockReasons: ["sw-thermal-slowdown"], link: { ...link, smClockMHz: 300 } },
@@ -98,7 +98,7 @@ describe("a cause costs no more than its mechanism can", () => {
     ]);
   });
 
-  it("heat comes before what nothing explains, if both cost as much", () => {
+  it("low clocks by heat are listed before an unexplained loss of the same size", () => {
     const load = { stealShare: null, otherCpuShare: 0.9, memoryPressureShare: 0 };
     for (let rate = 5; rate < 15; rate += 0.37) {
       const { machine, ...examination } = examinationOf(machineTree(), {
@@ -112,7 +112,7 @@ describe("a cause costs no more than its mechanism can", () => {
     }
   });
 
-  it("clocks that are a tenth lower leave the rest of a loss to be explained", () => {
+  it("clocks that are a tenth lower leave most of a large loss unexplained", () => {
     const { findings } = diagnosisOf({
       health: { clockReasons: ["sw-thermal-slowdown"], link: { ...link, smClockMHz: 1782 } },
       measured: { pinned: rates(27.7, 27.5), nodes: [] },
@@ -144,13 +144,13 @@ describe("a cause costs no more than its mechanism can", () => {
       });
     const causesOf = ({ findings }: Diagnosis) =>
       findings.filter(({ weight }) => weight === "costs").map(({ cause }) => cause);
-    // They allow 6.9 GB/s.
+    // Two lanes allow 6.9 GB/s.
     expect(causesOf(narrow(4.6))).toEqual(["link-narrow", "unexplained"]);
     expect(causesOf(narrow(6.2))).toEqual(["link-narrow"]);
     expect(costsIn(narrow(4.6), "h2d")).toBeLessThanOrEqual(expected.h2d - 4.6);
   });
 
-  it("what registered copies lose explains nothing of pinned ones", () => {
+  it("a loss of registered copies does not explain a loss of pinned copies", () => {
     const { findings } = diagnosisOf(
       {
         measured: {
@@ -272,7 +272,7 @@ describe("slow copies are attributed to another process", () => {
 });
 
 describe("a fact that the measured rate refutes is dropped:", () => {
-  /** A bridge as QEMU presents it, of a machine that does not say that it is virtual. */
+  /** A bridge as QEMU presents it, on a machine that does not report a hypervisor. */
   const bridge = (width: string, speed: string): TreeFiles =>
     Object.fromEntries(
       [rootPort, switchUpstream].flatMap((port) => [
@@ -292,7 +292,7 @@ describe("a fact that the measured rate refutes is dropped:", () => {
     expect(unseen.join("\n")).toContain(`${text}: copies were faster, so the report is wrong`);
   });
 
-  it("a slot of generation 4 that NVML reports, as the card's own link counts", () => {
+  it("a slot of generation 4 that NVML reports, in favour of the card's own link", () => {
     const device = examinationOf(machineTree(), {
       health: { link: { ...link, generation: 4, maxGeneration: 4 } },
     }).devices[0]!;

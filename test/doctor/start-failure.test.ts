@@ -3,7 +3,7 @@ import { nvidiaGpus, startFailure } from "../../src/doctor/start-failure.js";
 import { PinbenchError } from "../../src/errors.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 
-/** A driver that is there and does not start. */
+/** Installed drivers that do not start. */
 
 const failed = (code: string, cudaResult: number | null = null) =>
   new PinbenchError("unavailable", "The driver cannot be used.", { cause: { code, cudaResult } });
@@ -18,13 +18,13 @@ const withGpu = fixtureRoot({
 });
 const without = fixtureRoot();
 
-describe("a failure to start", () => {
+describe("a failure to start CUDA", () => {
   it.each([
     [802, "fabric manager", "nvidia-fabricmanager"],
     [999, "nvidia_uvm", "modprobe nvidia_uvm"],
     [803, "differ in version", "Reboot"],
     [804, "cuda-compat", "LD_LIBRARY_PATH"],
-  ])("with error %d has a remedy", (result, summary, fix) => {
+  ])("with error %d is reported with a remedy", (result, summary, fix) => {
     expect(startFailure(failed(`CUDA_ERROR_${result}`, result), "cuda", without, {})).toMatchObject({
       ...{
         cause: "cuda-fails",
@@ -45,11 +45,11 @@ describe("a failure to start", () => {
   });
 
   it.each([
-    ["no driver", failed("LIBRARY_NOT_FOUND"), "cuda"],
+    ["a missing driver", failed("LIBRARY_NOT_FOUND"), "cuda"],
     ["a device in use", failed("CUDA_ERROR_DEVICE_UNAVAILABLE", 46), "cuda"],
     ["a library without a driver", failed("CUDA_ERROR_STUB_LIBRARY", 34), "cuda"],
-    ["a limit of memory", failed("CUDA_ERROR_OUT_OF_MEMORY", 2), "cuda"],
-    ["a limit of the system", failed("CUDA_ERROR_OPERATING_SYSTEM", 304), "cuda"],
+    ["a lack of memory", failed("CUDA_ERROR_OUT_OF_MEMORY", 2), "cuda"],
+    ["an operating system error", failed("CUDA_ERROR_OPERATING_SYSTEM", 304), "cuda"],
     ["an emulated device", failed("CUDA_ERROR_UNKNOWN", 999), "emulated"],
     ["another error", new Error("x"), "cuda"],
   ] as const)("is not reported for %s", (_, error, backend) => {

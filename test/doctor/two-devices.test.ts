@@ -63,7 +63,7 @@ describe("a diagnosis of two devices", () => {
       diagnosisContext,
     );
     expect(findings).toMatchObject([{ cause: "device-shared", device: 1, weight: "costs" }]);
-    // What the second one does not report is said too.
+    // Facts that only the second device lacks are listed too.
     expect(unseen).toContain("replay counters: NVML does not report them");
   });
 
@@ -78,7 +78,7 @@ describe("a diagnosis of two devices", () => {
     });
   });
 
-  it("the one that loses more comes first", () => {
+  it("begins with the device that loses more", () => {
     const narrower = {
       health: { link: { ...link, width: 4 } },
       measured: { pinned: rates(13.9, 13.8), nodes: [] },

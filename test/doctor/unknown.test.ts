@@ -5,7 +5,7 @@ import { runs } from "../helpers/hostile.js";
 import { machineTree } from "../helpers/machine-tree.js";
 import { foundIn } from "./cause-case.js";
 
-it("no finding, rate or reason is made up from unknown facts", () => {
+it("unknown facts lead to no finding with NaN, null, undefined or an impossible cost", () => {
   const orNull = <Value>(value: fc.Arbitrary<Value>) => fc.option(value, { nil: null });
   const rate = orNull(fc.constantFrom(0, 1e-6, 0.4, 13.9, 44, 55.5, 61, 370));
   const anyRates = fc.tuple(rate, rate).map(([h2d, d2h]) => rates(h2d, d2h));

@@ -13,7 +13,7 @@ describe("the list of unseen facts", () => {
     expect(unseen(machineTree())).toEqual([]);
   });
 
-  it("is long in a virtual machine, and complete if nothing can be read", () => {
+  it("names the bridges that a virtual machine hides, and all facts if nothing can be read", () => {
     const root = machineTree({ "proc/cpuinfo": "processor\t: 0\nflags\t\t: fpu hypervisor\n" });
     expect(unseen(root)).toContain("bridges between the device and the CPU: the virtual machine hides them");
     expect(unseen(fixtureRoot())).toEqual([
@@ -40,17 +40,17 @@ describe("the list of unseen facts", () => {
       ["payload sizes: only root outside of containers can read them", withPort(2, { hidesSettings: true })],
       ["PCIe errors: the kernel does not count them for these ports (AER)", withPort(-1, { errors: null })],
       ["NUMA node of the device: the firmware does not report it", { numaNode: null }],
-    ])("has what one of them lacks: %s", (line, other) => {
+    ])("has a fact that only one of them lacks: %s", (line, other) => {
       expect(of(other)).toEqual([line]);
     });
 
-    it("has no error count of a single port, and no node if one is known", () => {
+    it("leaves out a single port without an error count, and the node of a one-node machine", () => {
       expect(of(withPort(2, { errors: null }))).toEqual([]);
       expect(of({ numaNode: null }, { nodes: machine.nodes.slice(0, 1) })).toEqual([]);
     });
   });
 
-  it("has the machine's waits for memory, if its other activity was read", () => {
+  it("names waits for memory as unseen only if other activity was read", () => {
     const line = "waiting for memory: the kernel does not count it (PSI)";
     const machine = readMachineFacts(machineTree());
     const activity = (memoryPressureShare: number | null) =>

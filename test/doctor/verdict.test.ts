@@ -12,7 +12,7 @@ import {
   slow as slowMeasured,
 } from "./cause-case.js";
 
-/** Sentences of a diagnosis, and of several devices: which of them decides, and what is said of each. */
+/** Sentences of a diagnosis, and which of several devices decides the verdict. */
 
 function diagnosed(changes: readonly DeviceChange[], more: Partial<Examination> = {}): Diagnosis {
   const { devices } = healthyExamination();
@@ -27,7 +27,7 @@ const ecc: DeviceChange = { after: { eccErrors: 1 } };
 const unseen = (facts: object = {}): DeviceChange => ({ ...noNvml, facts: { link: null, ...facts } });
 
 describe("a verdict", () => {
-  it("counts the further causes with a cost", () => {
+  it("counts the further findings after the one that it names", () => {
     const narrow: DeviceChange = {
       health: { link: { ...link, width: 8 } },
       measured: { pinned: rates(27.7, 27.6), nodes: [] },
@@ -44,16 +44,16 @@ describe("a verdict", () => {
     ).toMatch(/ 2 more causes\./);
   });
 
-  it("says of a slow device's neighbour that it was not measured", () => {
+  it("on a slow device adds that another device was not measured", () => {
     expect(diagnosed([slow, unmeasured]).reason).toMatch(
       /explains it\..* It is not known whether device 1 is healthy: there was no time left to measure\.$/,
     );
     expect(diagnosed([slow, {}]).reason).not.toContain("not known");
-    // What is broken is known to be so.
+    // A device with a fault is known to be faulty.
     expect(diagnosed([slow, { ...unmeasured, ...ecc }]).reason).not.toContain("not known");
   });
 
-  it("of single slow copies calls the median unaffected only if the median is normal", () => {
+  it("on single slow copies calls the median unaffected only if it is normal", () => {
     const slowShare = { h2d: 0.9, d2h: 0.9 };
     const summaryOf = (pinned: ReturnType<typeof rates>, share: Partial<typeof slowShare> = {}) =>
       diagnosed([{ measured: { pinned, slowShare: { ...slowShare, ...share }, nodes: [] } }]).findings.find(
@@ -116,7 +116,7 @@ describe("a verdict", () => {
     expect(verdictOf(unknown, {})).toBe("no-reference");
   });
 
-  it("is faulty for a finding that isolates or resets, and for none that is to be watched", () => {
+  it("stays healthy with findings that are only to be watched, and counts them", () => {
     const watched = diagnosed([{ health: { clockReasons: ["sw-power-cap"] } }]);
     expect(watched.findings[0]!.action).toBe("monitor");
     expect(watched).toMatchObject({
@@ -130,7 +130,7 @@ describe("a verdict", () => {
     expect(two.reason).toMatch(/ 2 things are worth a look\.$/);
   });
 
-  it("of a healthy machine has the slowest pageable copies, of all devices, if any were measured", () => {
+  it("of a healthy machine has the slowest pageable rate of all devices, if any was measured", () => {
     const pageable = (h2d: number | null, d2h: number | null): DeviceChange => ({
       measured: { pageable: rates(h2d, d2h) },
     });
@@ -170,7 +170,7 @@ describe("the sentence on a finding", () => {
     expect(rest.findings[0]!.summary).toMatch(/^A small copy takes/);
   });
 
-  it("says of a device that failed what to do by the cause, for the second device too", () => {
+  it("names the device that failed and what to do, if it is the second one", () => {
     const { findings } = diagnosed([{}, { other: { failure: "it fell off the bus" } }]);
     expect(findings[0]).toMatchObject({
       cause: "device-fails",
@@ -181,7 +181,7 @@ describe("the sentence on a finding", () => {
     });
   });
 
-  it("says of a loss that other programs' copies within host memory may have caused it", () => {
+  it("advises to examine the device again if CPU time was stolen during a loss", () => {
     const { machine } = healthyExamination();
     const load = { stealShare: 0.1, otherCpuShare: null, memoryPressureShare: 0 };
     const activity = { load, swappedPages: 0 } as unknown as Examination["machine"]["activity"];
@@ -192,7 +192,7 @@ describe("the sentence on a finding", () => {
     });
   });
 
-  it("of devices that are slow together has the loss of each, within twice the tolerance", () => {
+  it("on devices that copy together reports losses of more than twice the tolerance", () => {
     const ports = (i: number) => [
       { ...healthyExamination().devices[i]!.path.ports[0]!, name: `0000:0${i}:00.0` },
       { ...healthyExamination().devices[i]!.path.ports[1]!, name: `0000:1${i}:00.0` },
@@ -223,11 +223,11 @@ describe("the sentence on a finding", () => {
   });
 });
 
-describe("a device's row", () => {
+describe("a device's row in a diagnosis", () => {
   const rowOf = (change: DeviceChange) => diagnosed([change]).devices[0]!;
   const x4 = { generation: 4, width: 4, maxGeneration: 5, maxWidth: 16 } as never;
 
-  it("has the link as it is under load, or as the driver or sysfs has it", () => {
+  it("has the link under load, or else the driver's or sysfs' link", () => {
     const slowest = { measured: { pinned: rates(5, 5), nodes: [] } };
     expect(rowOf({ ...slowest, health: { link: x4 } }).link).toBe("PCIe gen4 x4");
     const atRest = { facts: { link: { ...link, generation: 1, width: 16 } } };
@@ -253,7 +253,7 @@ describe("a device's row", () => {
     expect(together[2]).toMatchObject({ together: true, expectedGigabytesPerSecond: null });
   });
 
-  it("has how many copies were made and proven, if that is known", () => {
+  it("has the number of copies and of verified ones, if known", () => {
     const copied = { made: 9, proven: 4, provenH2d: 3, provenD2h: 1, bytes: 1 };
     expect(rowOf({ other: { copied } }).copies).toEqual({ made: 9, proven: 4, provenEachWay: 1 });
     const { copied: _, ...device } = deviceWith(healthyExamination().devices[0]!.path, 0, {});
@@ -280,7 +280,7 @@ describe("a fact that NVML did not report", () => {
     expect(linesOf({ other: { health: noHealth, others: null } })).toEqual([lines.none]);
   });
 
-  it("is taken from before the copies, if not from under load", () => {
+  it("is listed by the reading before the copies, if there is none under load", () => {
     const before = { ...healthyHealth, replays: null };
     expect(linesOf({ other: { health: { ...noHealth, before } } })).toEqual([lines.replays]);
   });

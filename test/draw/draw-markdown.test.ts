@@ -19,19 +19,19 @@ describe("escapeMarkdown", () => {
     ["an image", "![x](https://evil.example/?leak)", String.raw`!\[x\](https\://evil.example/?leak)`],
     ["an address that would become a link", "www.evil.example", String.raw`www\.evil.example`],
     ["HTML", "<script>alert(1)</script>", String.raw`\<script\>alert(1)\</script\>`],
-    ["an entity, which is no character then", "&lt;b&gt; &#64;", String.raw`\&lt;b\&gt; \&#<!-- -->64;`],
-    ["the end of a cell and of a row", "a | b\n| c |", String.raw`a \| b \| c \|`],
+    ["an HTML entity", "&lt;b&gt; &#64;", String.raw`\&lt;b\&gt; \&#<!-- -->64;`],
+    ["the end of a table's cell and row", "a | b\n| c |", String.raw`a \| b \| c \|`],
     ["emphasis and code", "*a* _b_ `c` ~~d~~", "\\*a\\* \\_b\\_ \\`c\\` \\~\\~d\\~\\~"],
     ["a formula", "$\\href{x}{y}$", String.raw`\$\\href{x}{y}\$`],
     ["a heading", "## Verified by us", String.raw`\## Verified by us`],
     ["a list", "- a", String.raw`\- a`],
     ["a numbered list", "12. a", String.raw`12\. a`],
-    ["a rule", "---", String.raw`\---`],
-    ["what makes a heading of the line above", "=", String.raw`\=`],
+    ["a horizontal rule", "---", String.raw`\---`],
+    ["an underline that makes a heading of the line above", "=", String.raw`\=`],
     ["a heading behind blanks", "  ## Verified by us", String.raw`\## Verified by us`],
-    ["code, which blanks would make of it", "      ok", "ok"],
+    ["an indented line that would become code", "      ok", "ok"],
     [
-      "a name that GitHub would send a message",
+      "a user name that GitHub would notify",
       "@torvalds a@b.example",
       "@<!-- -->torvalds a@<!-- -->b.example",
     ],
@@ -68,7 +68,7 @@ it("Markdown without an answer has the report's name as the heading", () => {
   expect(drawMarkdown({ ...report, command: "", blocks: [] })).toBe("## pinbench: a GPU\n");
 });
 
-it("Markdown has alerts above further answers, then findings, and conditions and folded details last", () => {
+it("Markdown has alerts above further answers, then findings, and environment and folded details last", () => {
   const text = markdown(
     fold("Plans", [...texts("note", [note("e")]), section("Inner:", texts("note", [note("f")]))]),
     environment([["Host", "node_1"]]),
@@ -86,7 +86,7 @@ it("Markdown has alerts above further answers, then findings, and conditions and
   ]);
 });
 
-it("Markdown lists blocks of one kind together, and an entry with all its facts", () => {
+it("Markdown lists notes together, and an entry with all its facts", () => {
   const text = markdown(...texts("note", [note("a"), note("b")]), {
     ...{ type: "entry", text: "*c*" },
     facts: [
@@ -134,8 +134,8 @@ function fencedCode(text: string): string[] {
   return found;
 }
 
-describe("a block of code", () => {
-  it.each([0, 1, 2, 3, 4, 5])("holds a text whole that has a line of %i backticks", (count) => {
+describe("a code block in Markdown", () => {
+  it.each([0, 1, 2, 3, 4, 5])("keeps a text whole that has a line of %i backticks", (count) => {
     const text = ["first", "`".repeat(count), "last"].join("\n");
     const drawn = drawMarkdown({ ...report, blocks: [{ type: "code", language: "text", text }] });
     expect(fencedCode(drawn)).toEqual([text]);

@@ -12,9 +12,9 @@ it.each<[what: string, format: (value: never) => string, values: (number | null)
     "3985, 1000",
   ],
   ["a rate from 10 GB/s has one decimal", formatGBps, [103.29, 55.46, 55.3, 10], "103.2, 55.4, 55.3, 10.0"],
-  ["a smaller rate has two decimals", formatGBps, [9.999, 4.35, 0.47, 0], "9.99, 4.35, 0.47, 0.00"],
+  ["a rate below 10 GB/s has two decimals", formatGBps, [9.999, 4.35, 0.47, 0], "9.99, 4.35, 0.47, 0.00"],
   [
-    "a tiny rate has three digits, as far as nine decimals",
+    "a tiny rate has three digits, and nine decimals at most",
     formatGBps,
     [0.01239, 1.239e-7, 1.239e-9],
     "0.0123, 0.000000123, 0.000000001",
@@ -26,7 +26,7 @@ it.each<[what: string, format: (value: never) => string, values: (number | null)
     "55.3 GB/s, 0.10 GB/s, 30.7 MB/s, 0.30 MB/s, 20.0 kB/s",
   ],
   [
-    "times in µs are rounded up, for less is better",
+    "times in µs are rounded up, as less is better",
     formatMicroseconds,
     [2.341, 12.31, 999.91, 1864.2],
     "2.35, 12.4, 1000.0, 1865",
@@ -50,28 +50,23 @@ it.each<[what: string, format: (value: never) => string, values: (number | null)
     "−5 %, +0.5 %, 0 %, +21 %",
   ],
   [
-    "a share is never rounded into a better one",
+    "a share is never rounded up",
     formatShare,
     [0.9996, 0.99999, 1, 0.879],
     "99.9 %, 99.9 %, 100.0 %, 87.9 %",
   ],
-  ["a whole share has two digits", formatWholeShare, [0.9199, 0.1, 0.0156], "91 %, 10 %, 1.5 %"],
-  ["a share is shown as nothing only if it is nothing", formatShare, [0.0004, 0], "0.0400 %, 0.0 %"],
-  ["a whole share is shown as nothing only if it is nothing", formatWholeShare, [0.0004, 0], "0.0400 %, 0 %"],
-  ["a small ratio is not shown as nothing", formatRatio, [0.0421, 0.0042], "0.0421×, 0.00420×"],
+  ["a share in short form has two digits", formatWholeShare, [0.9199, 0.1, 0.0156], "91 %, 10 %, 1.5 %"],
+  ["a share is shown as 0 only if it is 0", formatShare, [0.0004, 0], "0.0400 %, 0.0 %"],
+  ["a share in short form is shown as 0 only if it is 0", formatWholeShare, [0.0004, 0], "0.0400 %, 0 %"],
+  ["a small ratio is not rounded to 0", formatRatio, [0.0421, 0.0042], "0.0421×, 0.00420×"],
   [
-    "ratios have the digits that they need",
+    "ratios close to 1 have more decimals than large ones",
     formatRatio,
     [12.9, 10, 2.99, 2, 1.047, 1.0049, 0.8],
     "12×, 10×, 2.9×, 2.0×, 1.04×, 1.004×, 0.80×",
   ],
   ["intervals are rounded up", formatHalfWidth, [0.0101, 0.021, 0.1, 0.123], "±1.1 %, ±2.1 %, ±10 %, ±13 %"],
-  [
-    "no interval is shown that is wider than twice its figure",
-    formatHalfWidth,
-    [1, 1.01, 21.69, null],
-    "±100 %, ±?, ±?, ±?",
-  ],
+  ["an interval above ±100 % is shown as ±?", formatHalfWidth, [1, 1.01, 21.69, null], "±100 %, ±?, ±?, ±?"],
   [
     "a precision is shown as it was given",
     numbers.formatPrecision,
@@ -98,6 +93,6 @@ it.each([
   [-0.0001, "down", "−0.1 %"],
   [0, "up", "0.0 %"],
   [-1, "down", "−100.0 %"],
-] as const)("a change of %f, rounded %s, is %s with a real minus sign", (change, towards, shown) => {
+] as const)("a change of %f, rounded %s, is shown as %s", (change, towards, shown) => {
   expect(numbers.formatChange(change, towards)).toBe(shown);
 });

@@ -1,13 +1,13 @@
 import { expect, it } from "vitest";
 import { openMetricsText } from "../../src/draw/document-kind.js";
 
-it("a label's value has each backslash, quote and line break escaped once", () => {
+it("OpenMetrics escapes each backslash, quote and line break in a label's value once", () => {
   const samples = [{ labels: { host: 'a "b" c:\\d\ne' }, value: 1 }];
   const text = openMetricsText([{ name: "rate", help: "Rate.", samples }]);
   expect(text.split("\n")[2]).toBe(String.raw`rate{host="a \"b\" c:\\d\ne"} 1`);
 });
 
-it("a family has its unit; a label of null is none, and without labels there are no braces", () => {
+it("OpenMetrics names a metric's unit, leaves out labels of null, and prints no empty braces", () => {
   const samples = [
     { labels: { host: "a", driver: null, device: 0 }, value: 2 },
     { labels: { driver: null }, value: 3 },

@@ -20,23 +20,23 @@ describe("printableText", () => {
   it.each([
     ["a control character", "\u0000\u001b\u007f\u009b", String.raw`\x00\x1b\x7f\x9b`],
     [
-      "what turns text around",
+      "a character that reverses the direction of text",
       "\u061c\u200e\u200f\u202a\u202e\u2066\u2069",
       String.raw`\u061c\u200e\u200f\u202a\u202e\u2066\u2069`,
     ],
-    ["what ends a line", "\n\r\t\u2028\u2029", String.raw`\n\r\t\u2028\u2029`],
+    ["a line break or a tab", "\n\r\t\u2028\u2029", String.raw`\n\r\t\u2028\u2029`],
   ])("writes %s as an escape", (_, text, escaped) => {
     expect(printableText(text)).toBe(escaped);
   });
 
-  it("leaves everything else as it is", () => {
+  it("leaves all other text unchanged", () => {
     const text = "größer 日本 עברית 👩‍🔧 a\\b %0A <b>";
     expect(printableText(text)).toBe(text);
   });
 });
 
 describe("asciiText", () => {
-  it("spells the signs of pinbench's own texts", () => {
+  it("spells signs such as ± and µ in ASCII", () => {
     expect(asciiText("10.6 ±2.1 %, −9.8 % → 3.0×, 5 µs … “a” ─ †")).toBe(
       '10.6 +-2.1 %, -9.8 % -> 3.0x, 5 us ... "a" - #',
     );
@@ -50,7 +50,7 @@ describe("asciiText", () => {
 });
 
 describe("printableDocument", () => {
-  it("makes all texts printable, keys too, and nothing else", () => {
+  it("escapes all texts of a document, keys too, and changes nothing else", () => {
     const samples = new Float64Array(2);
     const document = { a: [{ "k\u001b": "v\u001b", n: 1, none: null, gone: undefined }], samples };
     const printable = printableDocument(document);
@@ -58,17 +58,17 @@ describe("printableDocument", () => {
     expect(printable.samples).toBe(samples);
   });
 
-  it("makes a key printable also if its value is", () => {
+  it("escapes a key even if its value needs no escape", () => {
     expect(printableDocument({ "rack\u001b": "7" })).toEqual({ "rack\\x1b": "7" });
   });
 
-  it("is the document itself if there is nothing to do", () => {
+  it("returns the document itself if nothing needs an escape", () => {
     const document = buildDocument();
     expect(printableDocument(document)).toBe(document);
   });
 });
 
-it("shows names of devices that would act on a terminal as escapes", () => {
+it("pinbench devices escapes control characters in the names of devices", () => {
   const report = {
     backend: "cuda",
     notice: null,

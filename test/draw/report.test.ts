@@ -32,7 +32,7 @@ describe("the labels of a table's rows", () => {
     expect(shown(1, ["1 MiB", "2", ""], ["1 MiB", "2", ""])[1]).toBe("1 MiB|2|pinned|55.4");
   });
 
-  it("are kept if their note differs, or behind an empty label", () => {
+  it("are kept if their note differs, or if a label to their left differs", () => {
     expect(shown(3, ["1 MiB", "2", ""], ["1 MiB", "2", "processes"])[1]).toBe("|2|pinned|55.4");
     expect(shown(3, ["1 MiB", "2", ""], ["4 MiB", "2", ""])[1]).toBe("4 MiB|2|pinned|55.4");
   });
@@ -47,7 +47,7 @@ describe("the labels of a table's rows", () => {
 });
 
 describe("the heads of columns in one line", () => {
-  it("join words that are broken at a slash, and begin with the head that they continue", () => {
+  it("join words that are broken at a slash, and repeat the head that they continue", () => {
     expect(headTexts([numberColumn("pinned/", "link"), numberColumn("given", "back")])).toEqual([
       "pinned/link",
       "given back",
@@ -58,7 +58,7 @@ describe("the heads of columns in one line", () => {
   });
 });
 
-it("a reason has one note with all its cells, each once", () => {
+it("a reason that several cells share is one note, which names each cell once", () => {
   const cells = [
     { id: "a", reasons: ["throttled.", "throttled."] },
     { id: "b", reasons: ["hot.", "throttled."] },

@@ -27,9 +27,9 @@ beforeAll(async () => {
   tools = { ...real, run, runInFreshProcess: (request) => (ofProcess ??= run(request)) };
 });
 
-describe("the experiment of", () => {
+describe("the experiment for the question", () => {
   const ofDevice = questions.filter(({ needs }) => needs === "device");
-  it.each(ofDevice)("$name has all of its figures, and one line", async (question) => {
+  it.each(ofDevice)("$name reports all of its figures, and a summary of one line", async (question) => {
     const { figures, summary } = await question.answer(tools);
     expect(figures.length).toBeGreaterThan(1);
     for (const { value } of figures) expect(value).toEqual(expect.any(Number));

@@ -10,7 +10,7 @@ import { questionNames } from "../../src/settings/choices.js";
 import { callCli } from "../helpers/in-process.js";
 import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 
-/* Questions that are made up, of an emulated device. */
+/* Made-up questions on an emulated device. */
 
 const answered: Answer = { holds: true, figures: [], summary: "So it is." };
 
@@ -78,7 +78,7 @@ describe("explaining a machine", () => {
     expect(answers[0]!.failure).toBe(failure);
   });
 
-  it("is not run, which is no failure, if the machine lacks something", async () => {
+  it("marks a question as not run, not as failed, if the machine lacks something", async () => {
     const lacking = question(() => Promise.reject(new PinbenchError("unavailable", "There is no torch.")));
     const { answers } = await explained([lacking]);
     const lack = { verdict: "not run", failure: null, hasWrongData: false };
@@ -98,7 +98,7 @@ describe("explaining a machine", () => {
     expect(devices.map(({ ordinal }) => ordinal)).toEqual([1]);
   });
 
-  it("reports its present question and what that measures", async () => {
+  it("reports the current question and what it measures", async () => {
     const said: string[] = [];
     const small = { sizesBytes: [4096], memory: ["pinned"], directions: ["h2d"] } as const;
     const measuring = question(async ({ run }) => {
@@ -167,7 +167,7 @@ describe("explaining a machine", () => {
   });
 });
 
-describe("a result from which figures are taken", () => {
+describe("a result that answers a question", () => {
   const withCell = (part: Partial<CellResult>) =>
     buildDocument({ cells: defaultSweepCells().map((cell, i) => (i === 0 ? { ...cell, ...part } : cell)) });
   const failure = {
@@ -178,7 +178,7 @@ describe("a result from which figures are taken", () => {
     sticky: false,
   };
 
-  it("is whole, and nothing in it failed or came back wrong", () => {
+  it("must be complete, without failed cells and wrong data", () => {
     const good = withCell({});
     expect(wholeResult(good)).toBe(good);
     expect(() => wholeResult(withCell({ outcome: "mismatch" }))).toThrow(
@@ -195,7 +195,7 @@ describe("a result from which figures are taken", () => {
 });
 
 describe("the questions", () => {
-  it("have names and claims of their own", () => {
+  it("have unique names, and titles and claims in the same form", () => {
     expect(new Set(questions.map(({ name }) => name)).size).toBe(questions.length);
     for (const { title, claim } of questions) {
       expect(title).toMatch(/^[a-z].*\?$/);
@@ -203,7 +203,7 @@ describe("the questions", () => {
     }
   });
 
-  it("are asked in the report's order, however they are named", () => {
+  it("are asked in the report's order, whatever order they are requested in", () => {
     const names = (asked: readonly string[] | "all") => questionsNamed(asked).map(({ name }) => name);
     expect(names(["overlap", "why-pinned"])).toEqual(["why-pinned", "overlap"]);
     expect(names("all")).toEqual(questionNames);

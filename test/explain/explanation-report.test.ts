@@ -31,7 +31,7 @@ describe("the report on an explanation", () => {
     ]);
   });
 
-  it("has all verdicts together if there are several, and marks those that are missing", () => {
+  it("shows all verdicts together if there are several, and marks failed and undecided ones", () => {
     const undecided = { ...answers[2]!, failure: null };
     const several = report({ answers: [...answers, undecided] });
     const told = blocksOf(several, "section").flatMap(({ blocks }) =>

@@ -11,7 +11,7 @@ import { KiB, MiB } from "../../src/settings/units.js";
 import { buildCell, buildColdStart, buildDocument, type CellPart } from "../helpers/result-document.js";
 
 /*
- * What cells make of each claim. The first of each are an H200's; the others turn the verdict round or leave it open,
+ * Verdicts on each claim. The first cells of each are an H200's; the others reverse the verdict or leave it open,
  * because an interval includes the bound.
  */
 
@@ -34,7 +34,7 @@ const rate = (part: CellPart, of: Rate): CellPart => {
   return { sizeBytes: 64 * MiB, ...part, GBps: { h2d: GBps, d2h: 3 }, relativeHalfWidth };
 };
 
-describe("why-pinned", () => {
+describe("the question why-pinned", () => {
   const usual = { pageable: 10.98, host: 12.6, staged: 11.3, pinned: 55.3 } as Record<string, Rate>;
   const answer = (changes: Record<string, Rate> = {}) =>
     answerFrom(
@@ -42,7 +42,7 @@ describe("why-pinned", () => {
       Object.entries({ ...usual, ...changes }).map(([memory, of]) => rate({ memory } as CellPart, of)),
     );
 
-  it("has the rates of four kinds of memory, and two in one line", async () => {
+  it("reports the rates of four kinds of memory, and a summary of one line", async () => {
     const { figures, summary } = await answer();
     expect(figures.map(({ value }) => Number(value.toFixed(2)))).toEqual([
       10.98, 12.6, 11.3, 55.3, 0.87, 5.04,
@@ -53,11 +53,11 @@ describe("why-pinned", () => {
   });
 
   it.each([
-    ["a pageable copy is the CPU's, and a pinned one is faster", {}, true],
+    ["a pageable copy is as fast as the CPU's copy, and a pinned one is faster", {}, true],
     ["pinned memory is no faster", { pinned: 11 }, false],
     ["the CPU copies much faster than a pageable copy goes", { host: 40 }, false],
     ["a pageable copy goes much faster than the CPU copies", { host: 8 }, false],
-    ["the CPU's part is open", { pageable: [10, 0.6] }, null],
+    ["it is open whether the CPU limits a pageable copy", { pageable: [10, 0.6] }, null],
     ["the gain has no interval", { pinned: [55.3, null] }, null],
   ] as [string, Record<string, Rate>, boolean | null][])(
     "gives the verdict $2 if %s",
@@ -67,7 +67,7 @@ describe("why-pinned", () => {
   );
 });
 
-describe("mapped-weights", () => {
+describe("the question mapped-weights", () => {
   const answer = (registered: Rate) => {
     const rates = { pageable: 7.5, pinned: 55.3, file: 8.1, "file-registered": registered };
     return answerFrom(
@@ -81,14 +81,14 @@ describe("mapped-weights", () => {
     [8.2, true],
     [[8.9, 0.2], null],
   ] as [Rate, boolean | null][])(
-    "judges a registered mapping that reaches %j GB/s",
+    "gives the verdict $1 if a registered mapping reaches %j GB/s",
     async (registered, holds) => {
       expect((await answer(registered)).holds).toBe(holds);
     },
   );
 });
 
-describe("81-times", () => {
+describe("the question 81-times", () => {
   async function answer(pageableMs: number, factors = [0.97, 0.98, 1, 1.01, 1.02, 1.03]) {
     let runs = 0;
     const said: string[] = [];
@@ -120,8 +120,8 @@ describe("81-times", () => {
   });
 
   it.each([
-    ["the start made the difference", 3.7, false],
-    ["the copies differ so much", 90, true],
+    ["CUDA's start made the difference", 3.7, false],
+    ["the copies themselves differ by more than 81 times", 90, true],
     ["the interval includes 81", 81 * 0.72, null],
   ])("gives the verdict $2 if %s", async (_, pageableMs, holds) => {
     expect((await answer(pageableMs)).holds).toBe(holds);
@@ -133,7 +133,7 @@ const latency = (part: CellPart, us: number, relativeHalfWidth = 0.01): CellPart
   ...{ mode: "latency", relativeHalfWidth, GBps: { h2d: 1, d2h: 3 }, latencyUs: { median: us, p99: 2 * us } },
 });
 
-describe("too-small", () => {
+describe("the question too-small", () => {
   const sizesBytes = [128 * KiB, MiB, 4 * MiB, 16 * MiB];
   const answer = (...times: [pageableUs: number, pinnedUs: number, relativeHalfWidth?: number][]) =>
     answerFrom(
@@ -149,7 +149,7 @@ describe("too-small", () => {
     [1500, 305],
   ];
 
-  it("has the ratio, the time saved for a batch, and whether a step would notice it", async () => {
+  it("reports the ratio, the time saved for a batch, and whether a step would notice it", async () => {
     const { figures, summary } = await answer([26.4, 10.2], ...larger);
     expect(figures.map(({ value }) => Number((value / 1e3).toFixed(1)))).toEqual([
       26.4, 10.2, 16.2, 78, 320, 1195,
@@ -157,7 +157,7 @@ describe("too-small", () => {
     expect(summary).toBe("2.59 times, 16.2 µs a batch: below 5 % of a 1 ms step. From 1 MiB on it is more.");
   });
 
-  it("counts only sizes from which on all larger ones are certain", async () => {
+  it("names the size from which on all larger batches surely save more", async () => {
     const { summary } = await answer([26.4, 10.2], [100, 22], [60, 22, 0.4], [1500, 305]);
     expect(summary).toMatch(/From 16 MiB on it is more\.$/);
     const none = await answer([6, 7], [22, 22], [22, 22], [22, 22]);
@@ -177,7 +177,7 @@ describe("too-small", () => {
   );
 });
 
-describe("low-latency", () => {
+describe("the question low-latency", () => {
   const answer = (copiedFirst: number, width?: number) => {
     const cell = (memory: "pageable" | "staged" | "pinned", us: number, halfWidth?: number) =>
       latency({ memory, sizeBytes: 3 * 224 * 224 * 4 }, us, halfWidth);
@@ -188,7 +188,7 @@ describe("low-latency", () => {
     ]);
   };
 
-  it("has the median and the slowest in a hundred, for three kinds of memory", async () => {
+  it("reports the median and the slowest in a hundred, for three kinds of memory", async () => {
     const { figures, summary } = await answer(63);
     expect(figures.slice(0, 6).map(({ value }) => value / 1e3)).toEqual([62, 63, 14, 124, 126, 28]);
     expect(summary).toBe(
@@ -208,7 +208,7 @@ describe("low-latency", () => {
   );
 });
 
-describe("overlap", () => {
+describe("the question overlap", () => {
   type Kind = [copyMs: number, inTurnMs: number, inChunksMs: number, relativeHalfWidth?: number];
   const kernels = { result: { computeNs: 1.35e6 } };
   const cellsOf = (memory: "pinned" | "pageable", [copy, inTurn, inChunks, width = 0.001]: Kind) => {
@@ -223,7 +223,7 @@ describe("overlap", () => {
     answerFrom(overlap, [...cellsOf("pageable", pageable), ...cellsOf("pinned", pinned)]);
   const waiting: Kind = [6, 7.5, 7.48];
 
-  it("counts the share of what can be hidden: not the first chunk's copy, nor the last one's kernel", async () => {
+  it("reports the share of copy time that is hidden, without the first chunk, which cannot be", async () => {
     const { figures, summary } = await answer([1.2, 2.5, 1.975], waiting);
     expect(figures[2]!.value).toBeCloseTo((2.5 - 1.975) / (1.2 * (7 / 8)), 6);
     expect(summary).toMatch(/pinned copies hide (49\.9|50\.0) %, pageable ones 1\.6 %\.$/);
@@ -242,7 +242,7 @@ describe("overlap", () => {
   );
 });
 
-describe("several-gpus", () => {
+describe("the question several-gpus", () => {
   const together = [0, 1];
   const answer = (...rates: Rate[]) =>
     answerFrom(
@@ -255,7 +255,7 @@ describe("several-gpus", () => {
       ]),
     );
 
-  it("has the share that each device keeps", async () => {
+  it("reports the share of its rate that each device keeps", async () => {
     const { figures, summary } = await answer(54, 53);
     expect(figures.map(({ value }) => Number(value.toFixed(2)))).toEqual([0.98, 0.96, 0.55, 0.55]);
     expect(summary).toBe(
@@ -264,8 +264,8 @@ describe("several-gpus", () => {
   });
 
   it.each([
-    ["each keeps its rate", [54, 53], true],
-    ["one of them loses", [54, 28], false],
+    ["each device keeps its rate", [54, 53], true],
+    ["one device loses half of its rate", [54, 28], false],
     ["the interval includes the bound", [54, [49.5, 0.05]], null],
   ] as [string, Rate[], boolean | null][])("gives the verdict $2 if %s", async (_, rates, holds) => {
     expect((await answer(...rates)).holds).toBe(holds);
@@ -285,7 +285,7 @@ describe("several-gpus", () => {
 });
 
 it.each([whyPinned, lowLatency, overlap, tooSmall])(
-  "$name says which cell was not measured",
+  "the question $name says which cell was not measured",
   async (question) => {
     await expect(answerFrom(question, [])).rejects.toThrow(/^nothing was measured of (pinned|pageable)/);
   },

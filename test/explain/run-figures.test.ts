@@ -29,7 +29,7 @@ describe("figures of a run", () => {
       unit: "GB/s",
       interval: { low, high },
     });
-    // The faster, the shorter.
+    // A higher rate is a shorter time.
     expect(timeFigure("pinned", cell)).toMatchObject({
       value: cell.sizeBytes / median,
       unit: "ns",
@@ -37,7 +37,7 @@ describe("figures of a run", () => {
     });
   });
 
-  it("are those of copies together only on request", () => {
+  it("are those of devices that copy together only on request", () => {
     const alone = cellOf(document, wanted);
     const together = { ...alone, id: "together", together: [0, 1] };
     const both = { ...document, cells: [together, alone] };
@@ -76,7 +76,7 @@ describe("figures of a run", () => {
     }
   });
 
-  it("do not exist for a cell that was not measured", () => {
+  it("cannot be taken from a cell that was not measured", () => {
     expect(() => cellOf(document, { ...wanted, sizeBytes: 1 })).toThrow(
       "nothing was measured of pinned, 1 copies",
     );
@@ -84,8 +84,8 @@ describe("figures of a run", () => {
   });
 });
 
-describe("what is computed of figures", () => {
-  it("has an interval only if all of them have", () => {
+describe("a figure that is computed from others", () => {
+  it("has an interval only if all of the others have one", () => {
     const [sure, unsure] = [measured(4), measured(2, "GB/s", null)];
     expect(ratioFigure("", sure, unsure)).toMatchObject({ value: 2, interval: null, samples: 0 });
     expect(differenceFigure("", sure, unsure)).toMatchObject({ value: 2, unit: "GB/s", interval: null });
@@ -95,18 +95,18 @@ describe("what is computed of figures", () => {
     expect(medianFigure("", "ns", [1, 2, 3, 4, 5, 6]).interval).toEqual({ low: 1, high: 6 });
   });
 
-  it("is as uncertain as both figures together", () => {
+  it("is as uncertain as the others together", () => {
     // 4 ± 3 less 0 ± 4: by Pythagoras ± 5.
     const one = { ...measured(4), interval: { low: 1, high: 7 } };
     const other = { ...measured(0), interval: { low: -4, high: 4 } };
     expect(differenceFigure("", one, other).interval).toEqual({ low: -1, high: 9 });
-    // 10 that may be 3 less or 8 more, less 2 that may be 6 less or 4 more: 5 less, or 10 more.
+    // 10 (-3, +8) minus 2 (-6, +4): by Pythagoras 8 (-5, +10).
     const lopsided = [
       { ...measured(10), interval: { low: 7, high: 18 } },
       { ...measured(2), interval: { low: -4, high: 6 } },
     ] as const;
     expect(differenceFigure("", ...lopsided).interval).toEqual({ low: 3, high: 18 });
-    // A figure that may be nothing is no base of a ratio.
+    // A figure whose interval includes 0 cannot be the base of a ratio.
     expect(ratioFigure("", measured(4), other).interval).toBeNull();
     const from0 = { ...measured(2), interval: { low: 0, high: 4 } };
     expect(ratioFigure("", measured(4), from0).interval).toBeNull();
@@ -120,7 +120,7 @@ describe("the verdict on a statement", () => {
     expect(isAtLeast({ interval: null }, 2)).toBeNull();
   });
 
-  it("is negative for a claim of several if one of them does not hold", () => {
+  it("is negative for several statements if one of them does not hold", () => {
     expect(allOf(true, true)).toBe(true);
     expect(allOf(true, null)).toBeNull();
     expect(allOf(null, false)).toBe(false);

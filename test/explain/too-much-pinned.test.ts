@@ -5,7 +5,7 @@ import type { NativeSession } from "../../src/native/contract.js";
 import type { NativePool } from "../../src/native/loader-contract.js";
 import { MiB } from "../../src/settings/units.js";
 
-/* A machine of which pools take nine tenths of their size, and give back two thirds of that. */
+/* A machine on which a pool takes 90 % of its size from available memory, and later returns two thirds of that. */
 
 const memory = vi.hoisted(() => ({ availableBytes: 0 }));
 vi.mock("node:timers/promises", () => ({ setTimeout: async () => undefined }));
@@ -60,7 +60,7 @@ it("a pool takes its size from available memory while it exists, and returns it"
   expect((await weighed(2 ** 36, 0.1)).holds).toBe(false);
 });
 
-it("a pool has a fiftieth of what is available, in whole MiB, and 512 MiB at most", async () => {
+it("a pool takes a fiftieth of the available memory, in whole MiB, and 512 MiB at most", async () => {
   expect((await weighed(2 ** 36)).obtained).toEqual(Array(6).fill(512 * MiB));
   expect((await weighed(1040 * MiB)).obtained).toEqual(Array(6).fill(20 * MiB));
 });
@@ -70,7 +70,7 @@ it("the experiment is skipped if too little memory is available, or if its amoun
   await expect(weighed(Number.NaN)).rejects.toThrow("/proc/meminfo does not show");
 });
 
-it("the experiment is skipped after its time is over", async () => {
+it("the experiment stops once its time is up", async () => {
   await expect(weighed(2 ** 36, 0.9, AbortSignal.abort(new Error("its time is up")))).rejects.toThrow(
     "its time is up",
   );

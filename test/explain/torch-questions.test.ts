@@ -99,14 +99,14 @@ it.each([
   ["SIGINT", 130],
   ["SIGTERM", 143],
   ["SIGKILL", null],
-] as const)("%s in the middle of an experiment leaves nothing of it behind", async (signal, exitCode) => {
+] as const)("%s in the middle of an experiment leaves no process or file behind", async (signal, exitCode) => {
   const { child, finished } = await inTheMiddle();
   child.kill(signal);
   expect((await finished).exitCode).toBe(exitCode);
   await expectNothingLeft();
 });
 
-it("nothing is left behind if torch is killed in the middle of an experiment", async () => {
+it("no process or file is left behind if torch is killed in the middle of an experiment", async () => {
   const { child, finished } = await inTheMiddle();
   const python = marked().find((pid) => isShared(pid) && readProcessStat(pid)?.parent === child.pid);
   process.kill(python!, "SIGKILL");

@@ -8,7 +8,7 @@ import { pinnedInAClass } from "../../src/explain/questions/pinned-in-a-class.js
 import { pinningInTheLoop } from "../../src/explain/questions/pinning-in-the-loop.js";
 import { tooManyWorkers } from "../../src/explain/questions/too-many-workers.js";
 
-/* What the times of the user's torch make of each claim. */
+/* Verdicts on each claim, from times that the user's torch would report. */
 
 /** A median in ms, or with what the times deviate from it at most: 0.01 is 1 %. */
 type Time = number | [ms: number, spread: number];
@@ -41,10 +41,10 @@ function decides(question: Question, usual: Times, rows: readonly Row[], facts =
   );
 }
 
-describe("loader-pin-memory", () => {
+describe("the question loader-pin-memory", () => {
   const usual = { pinned: 28.4, unpinned: 27, uncopied: 25.5 };
 
-  it("has an epoch's length, and the time that copying takes of it", async () => {
+  it("reports the length of an epoch, and the share that copying takes", async () => {
     const { summary, figures } = await answer(loaderPinMemory, usual);
     expect(summary).toBe(
       "An epoch takes 28.4 ms with pin_memory and 27 ms without, of which copying takes 5.5 % and making the batches the rest. (torch 2.11.0 of python3, on a GPU)",
@@ -62,13 +62,13 @@ describe("loader-pin-memory", () => {
   ]);
 });
 
-describe("non-blocking", () => {
+describe("the question non-blocking", () => {
   const usual = {
     ...{ compute: 5, pinnedCopy: 1.2, pageableCopy: 4.8, pinnedCall: 0.02, pageableCall: 4.7 },
     ...{ pinnedOneStream: 6.2, pinnedOwnStream: 5.1, pageableOneStream: 9.7, pageableOwnStream: 9.6 },
   };
 
-  it("has the share of time that each kind of memory hides in each stream", async () => {
+  it("reports the share of a copy's time that each kind of memory hides in each stream", async () => {
     const { summary, figures } = await answer(nonBlocking, usual);
     expect(summary).toMatch(
       /pinned copy hides 0\.0 % in torch's one stream and 91\.6 % in a stream of its own, a pageable one 2\.0 % and 4\.1 %\./,
@@ -84,14 +84,14 @@ describe("non-blocking", () => {
   ]);
 });
 
-describe("pinned-in-a-class", () => {
+describe("the question pinned-in-a-class", () => {
   const usual = {
     ...{ senderPinned: 1.23, senderPageable: 4.5, receiverPinned: 4.6, receiverPageable: 4.6 },
     registered: 1.23,
   };
   const facts = { isPinned: false, registerRefused: 0 };
 
-  it("has the rest of the speed-up, and what registering brings back", async () => {
+  it("reports the speed-up that is left in the receiver, and what registering brings back", async () => {
     const { summary, figures } = await answer(pinnedInAClass, usual, facts);
     expect(summary).toMatch(
       /^A pinned copy is 3\.66 times as fast in the sender and 1 times in the receiver, where is_pinned\(\) is False; cudaHostRegister there brings a copy from 4\.6 ms to 1\.23 ms\./,
@@ -116,10 +116,10 @@ describe("pinned-in-a-class", () => {
   );
 });
 
-describe("converting-copy", () => {
+describe("the question converting-copy", () => {
   const usual = { plain: 1.2, converting: 11, nonBlocking: 1.5, after: 1.4 };
 
-  it("has the time for converting within the copy and after it", async () => {
+  it("reports the time of converting within the copy and after it", async () => {
     const { summary, figures } = await answer(convertingCopy, usual);
     expect(summary).toContain("takes 11 ms, .to(device).to(float32) 1.4 ms.");
     expect(figures.at(-1)!.value).toBeCloseTo(7.86, 2);
@@ -132,10 +132,10 @@ describe("converting-copy", () => {
   ]);
 });
 
-describe("pinning-in-the-loop", () => {
+describe("the question pinning-in-the-loop", () => {
   const usual = { pageable: 5, eachTime: 9, kept: 6, before: 1.2 };
 
-  it("has a batch's time by each of four methods", async () => {
+  it("reports the time of a batch by each of four methods", async () => {
     expect((await answer(pinningInTheLoop, usual)).summary).toMatch(
       /^A batch of 64 MiB takes 9 ms with pin_memory\(\) and 5 ms without, 6 ms through a kept pinned buffer, 1\.2 ms if it was pinned before\./,
     );
@@ -148,10 +148,10 @@ describe("pinning-in-the-loop", () => {
   ]);
 });
 
-describe("forgotten-pageable", () => {
+describe("the question forgotten-pageable", () => {
   const usual = { queue: 20, pinned: 0.02, pageable: 20.3, labels: 20.1 };
 
-  it("has the time after which each call returns", async () => {
+  it("reports the time after which each call returns", async () => {
     expect((await answer(forgottenPageable, usual)).summary).toMatch(
       /^Behind kernels of 20 ms the call of a copy returns after 20\.3 ms from pageable memory \(2 KiB: 20\.1 ms\), and after 20 µs from pinned memory\./,
     );
@@ -160,15 +160,15 @@ describe("forgotten-pageable", () => {
   decides(forgottenPageable, usual, [
     ["", {}, true],
     ["no call waits", { pageable: 0.1 }, false],
-    ["each waits, pinned or not", { pinned: 20 }, false],
+    ["all calls wait, pinned or not", { pinned: 20 }, false],
     ["the interval includes the bound", { pageable: [10, 0.2] }, null],
   ]);
 });
 
-describe("too-many-workers", () => {
+describe("the question too-many-workers", () => {
   const usual = { none: 16, half: 4, each: 2.1, twice: 2.5 };
 
-  it("compares the most with the best of fewer", async () => {
+  it("compares the largest number of workers with the best of fewer", async () => {
     const { summary, figures } = await answer(tooManyWorkers, usual, { cpus: 8 });
     expect(summary).toMatch(/^On 8 CPUs a batch takes 2\.5 ms with two workers for each, 2\.1 ms with one/);
     expect(figures.at(-1)!.value).toBeCloseTo(2.5 / 2.1, 6);
@@ -187,6 +187,6 @@ describe("too-many-workers", () => {
   );
 });
 
-it("output without a time is an error", async () => {
+it("torch's output without a requested time is an error", async () => {
   await expect(answer(convertingCopy, { plain: 1 })).rejects.toThrow();
 });

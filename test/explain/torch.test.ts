@@ -40,7 +40,7 @@ describe("a question is unavailable", () => {
     ["no-gpu", 0, /^This needs a GPU, and torch 2\.11\.0 of \/.+ sees no GPU\.$/],
     ["broken-gpu", 0, /cannot use it: CUDA error: system not yet initialized\.$/],
     ["", 1, /sees only 1 of them\.$/],
-  ])("if torch has no such GPU: %s, device %i", async (words, device, message) => {
+  ])("if torch has no such GPU: %j, device %i", async (words, device, message) => {
     await expect(torchOf(words, { device }).measure("converting-copy", never)).rejects.toMatchObject({
       kind: "unavailable",
       message: expect.stringMatching(message),
@@ -75,7 +75,7 @@ describe("a pinned tensor that is sent in an object", () => {
     });
   });
 
-  it("may arrive pinned, or may not be registered", async () => {
+  it("is timed too if it arrives pinned and cannot be registered", async () => {
     const { us, facts } = await lastTimes(torchOf("arrives-pinned refuses-registering"), "pinned-in-a-class");
     expect(facts).toEqual({ isPinned: true, registerRefused: 801 });
     expect(us.receiverPinned).toBe(us.senderPinned);
@@ -83,7 +83,7 @@ describe("a pinned tensor that is sent in an object", () => {
   });
 });
 
-it("copies and a computation are timed apart and together, and calls until they return", async () => {
+it("copies and a kernel are timed apart and together, and calls until they return", async () => {
   const { times, us } = await lastTimes(torchOf(), "non-blocking");
   expect(us.pinnedCall).toBeLessThan(us.pinnedCopy! / 2);
   expect(us.pageableCall).toBe(us.pageableCopy);
@@ -102,7 +102,7 @@ it("epochs of a loader are timed with pinning, without, and without copying", as
   expect(us.pinned! / 79).toBeCloseTo(300 + 20 + 5, 0);
 });
 
-it("a copy that converts is timed beside one that converts on the GPU", async () => {
+it("a copy that converts on the CPU is timed, and one that converts on the GPU", async () => {
   const { us } = await lastTimes(torchOf(), "converting-copy");
   // Played: the CPU converts 64 MiB at 10 GB/s, and copies half of it at 12.5; the GPU hardly takes time.
   expect(us.converting).toBeCloseTo(6711 + 5 + 2684, -2);
@@ -138,7 +138,7 @@ describe("with a real torch", () => {
   });
 });
 
-it("an experiment that hangs ends with its signal, the process that it has started as well", async () => {
+it("an abort ends an experiment that hangs, with the process that it has started", async () => {
   const torch = torchOf("child-hangs");
   const end = new AbortController();
   const measured = torch.measure("pinned-in-a-class", end.signal).catch((error: unknown) => error);

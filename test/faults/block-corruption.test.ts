@@ -27,7 +27,7 @@ afterEach(() => vi.unstubAllEnvs());
 
 let opened = 0;
 
-/** Measures with a driver of its own, for each reads its faults but once. */
+/** Measures with a copy of the driver of its own, as a driver reads its faults only once. */
 async function measure(fault: string, request: MeasureRequest) {
   const library = join(libraries, `${++opened}.so`);
   copyFileSync(emulatedLibraryPath, library);
@@ -79,8 +79,8 @@ const wrongs = routes.flatMap((route) =>
   (Object.keys(wrongBlocks) as Kind[]).map((kind) => ({ route, kind })),
 );
 
-describe("one block that goes wrong", () => {
-  it("is found, whichever it is, together with the block that it came from, and nothing else", async () => {
+describe("one wrong block of a copy in scattered blocks", () => {
+  it("is found wherever it is, and no right block is reported", async () => {
     const counts = countTrials("blocks made wrong");
     const { uniform } = seeded(trialSeed);
     const below = (most: number) => Math.floor(uniform() * most);

@@ -32,7 +32,7 @@ function stubFaults(fault: string): void {
 
 let opened = 0;
 
-/** Sessions on two devices of a driver of its own, for each reads its faults but once. */
+/** Sessions on two devices of a driver of its own, as a driver reads its faults only once. */
 async function openSessions(fault: string): Promise<[NativeSession, NativeSession]> {
   const library = join(libraries, `${++opened}.so`);
   copyFileSync(emulatedLibraryPath, library);
@@ -111,7 +111,7 @@ function drawing(seed: number) {
       const rotation = { buffers, firstBuffer: below(buffers), samples: 2 + below(3) };
       return { cache, sizeBytes, warmupBytes: sizeBytes, warmupCopies: 1, ...rotation };
     },
-    /** All of them so many times, or in the short form `few` of them. */
+    /** Each of them `times` times, or `few` of them in the short form. */
     some: <Trial>(all: readonly Trial[], few: number, times: number): Trial[] =>
       Array.from(
         { length: trials(few, times * all.length) },
@@ -120,8 +120,8 @@ function drawing(seed: number) {
   };
 }
 
-describe("one copy that goes wrong", () => {
-  it("is found, whichever it is, if every copy is compared", async () => {
+describe("one copy that arrives wrong", () => {
+  it("is found wherever it is if every copy is compared", async () => {
     const counts = countTrials("copies made wrong, every copy compared");
     const draw = drawing(trialSeed);
     for (const { route, fault, cache } of draw.some(wrongs, 40, 2)) {
@@ -143,14 +143,14 @@ describe("one copy that goes wrong", () => {
     }
   });
 
-  it("is found in both directions at once, whichever copies run during it", async () => {
+  it("is found among copies in both directions at once", async () => {
     const counts = countTrials("copies made wrong, every copy compared");
     const draw = drawing(trialSeed + 1);
     const all = hostMemories.flatMap((memory) => faults.map((fault) => ({ memory, fault })));
     for (const { memory, fault } of draw.some(all, 8, 2)) {
       const route: Route = { direction: "bidir", memory };
       const copy = draw.below(2) === 0 ? "h2d" : "d2h";
-      // After the first timed copy comes what keeps the other direction company, which counts for nothing.
+      // Copies that keep the other direction busy, and count for nothing, follow the first timed copy.
       const nth = 1 + piecesOf(route) + draw.below(piecesOf(route));
       counts.tries();
       const request = draw.request(draw.below(2) === 0 ? "cold" : "warm");
@@ -189,7 +189,7 @@ describe("one copy that goes wrong", () => {
     }
   });
 
-  it("is found by default if the result counts it as verified", async () => {
+  it("is found by default if it is among the copies that the result counts as verified", async () => {
     const counts = countTrials("copies made wrong, last copies compared");
     const draw = drawing(trialSeed + 3);
     for (const { route, fault, cache } of draw.some(wrongs, 40, 2)) {
@@ -207,7 +207,7 @@ describe("one copy that goes wrong", () => {
       const found = verification.mismatches.length;
       if (!isLast) expect(found, trial).toBe(0);
       else if (hit < buffers) expect(found, trial).toBe(1);
-      // An old copy, or none, may leave the right bytes of the one before it.
+      // A stale or dropped copy may leave the right bytes of an earlier one.
       else if (/^(flip|shift)/.test(fault)) expect(found, trial).toBe(1);
       counts.survives();
     }

@@ -7,7 +7,7 @@ import { seeded } from "../helpers/seeded.js";
 import { oneCell, sharedDevice } from "../helpers/shared-device.js";
 import { countTrials, trialSeed, trials } from "../helpers/trials.js";
 
-it("processes that wait for one device measure one after the other, whenever one of them is killed", async () => {
+it("processes that wait for one device measure one after the other, even if one of them is killed", async () => {
   const counts = countTrials("processes that wait for one device while one is killed");
   const { uniform } = seeded(trialSeed);
   for (let trial = 0; trial < trials(1, 25); ++trial) {

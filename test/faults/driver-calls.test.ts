@@ -124,7 +124,7 @@ const results = [1, 2, contextLost, 801, 999];
  */
 const isRelease = (call: string) => /Free|Destroy|Release|Unregister|Unload|DisablePeerAccess/.test(call);
 
-/** What pinbench does without where these fail. */
+/** Calls that may fail without an error, and what follows from that. */
 const dispensable: Record<string, string> = {
   cuModuleLoadData: "what needs kernels is skipped, and the comparison reads back",
   cuModuleGetFunction: "the same",
@@ -143,7 +143,7 @@ function trialOf({ scenario, call, nth, result }: CallFault): DriverTrial {
   return { ...scenario, faults: [...scenario.always, `${call}:${result}:nth=${nth}`] };
 }
 
-/** What was to be seen and was not; null where all is as it must be. */
+/** What is wrong with an outcome; null if nothing is. */
 function complaintAbout(fault: CallFault, outcome: DriverOutcome): string | null {
   try {
     return leakOf(fault, outcome) ?? misreportOf(fault, outcome);
@@ -175,7 +175,7 @@ function misreportOf(fault: CallFault, { document, rejection }: DriverOutcome): 
     : misreportOfRun(fault, document);
 }
 
-/** A context that was lost is noticed by whichever call comes next. */
+/** Whether the message names the call; whichever call comes next notices a lost context. */
 function names({ call, result, scenario: { always } }: CallFault, message: string): boolean {
   const failing = [call, ...always.filter(isCallFault).map((each) => each.slice(0, each.indexOf(":")))];
   return (
@@ -189,7 +189,7 @@ function misreportOfRun(fault: CallFault, document: unknown): string | null {
   const errors = [run.error, ...cells.map(({ error }) => error)].filter((error) => error !== null);
   const unnamed = errors.find(({ message }) => !names(fault, message));
   if (unnamed !== undefined) return `does not name the call: ${unnamed.message}`;
-  // Where a device cannot be used at all, the run says so, and not each cell.
+  // If a device cannot be used at all, the run says so, and not each cell.
   const bare =
     run.error === null &&
     cells.find(({ outcome, stats }) => stats.length === 0 && outcome !== "failed" && outcome !== "skipped");
@@ -209,7 +209,7 @@ function misreportOfTuning(fault: CallFault, document: unknown): string | null {
   return names(fault, JSON.stringify(tuning)) ? null : "goes unsaid";
 }
 
-/** How often each call is made in each scenario where nothing fails but what always does. */
+/** The outcome of each scenario without an added fault. */
 const undisturbed = tryDrivers(scenarios.map((each) => ({ ...each, faults: each.always })));
 
 const callsOf = (outcome: DriverOutcome) => {
@@ -220,14 +220,14 @@ const callsOf = (outcome: DriverOutcome) => {
   return sums;
 };
 
-describe("driver calls that fail", () => {
-  it("cover every call that exists, each made in some scenario", async () => {
+describe("the driver calls of run() and tune()", () => {
+  it("include every call of the driver that pinbench knows, in one scenario or another", async () => {
     expect(driverCalls.length).toBeGreaterThan(45);
     const made = new Set((await undisturbed).flatMap((outcome) => Object.keys(callsOf(outcome))));
     expect(driverCalls.filter((call) => !made.has(call))).toEqual(calledElsewhere);
   });
 
-  it("are made in scenarios that by themselves leave nothing behind", async () => {
+  it("leave nothing behind in any scenario if none of them is made to fail", async () => {
     for (const [i, outcome] of (await undisturbed).entries()) {
       const fault = { scenario: scenarios[i]!, call: "", nth: 0, result: 0 };
       expect(leakOf(fault, outcome), scenarios[i]!.name).toBeNull();
@@ -235,7 +235,7 @@ describe("driver calls that fail", () => {
     }
   });
 
-  it("are named, with what was measured in a valid document, and nothing leaks, hangs or crashes", async () => {
+  it("are named in a valid document if one fails, and nothing leaks, hangs or crashes", async () => {
     const { uniform } = seeded(trialSeed);
     const drawFrom = <T>(list: readonly T[]) => list[Math.floor(uniform() * list.length)]!;
     const drawn = <T>(list: readonly T[], count: number) =>

@@ -25,11 +25,11 @@ import { seeded } from "../helpers/seeded.js";
 import { countTrials, trialSeed, trials } from "../helpers/trials.js";
 
 /**
- * Each call on files that a command makes of the files that a user names fails once, or from then on. A first run without
- * a fault tells which calls there are; failing_files.cpp, put before the C library, lets one of them fail.
+ * Each call of a command on the user's files fails once, or from then on. A first run without a fault shows which calls
+ * there are; failing_files.cpp, preloaded before the C library, makes one of them fail.
  */
 
-/** What each call is made to fail with; null for a write of a half. */
+/** The errors of each call; null writes only a half. */
 const errors: Readonly<Record<string, readonly (keyof typeof constants.errno | null)[]>> = {
   open: ["EIO", "ENOSPC", "EMFILE", "EACCES", "EROFS", "EDQUOT"],
   read: ["EIO", "EINTR"],
@@ -101,7 +101,7 @@ beforeAll(async () => {
 
 afterAll(() => rmSync(shared, { recursive: true, force: true }));
 
-/** What every trial begins with: results of earlier, which must stay or be replaced whole. */
+/** The files with which every trial begins, which must stay or be replaced whole. */
 async function makeTemplate(): Promise<void> {
   if (existsSync(template)) return;
   const baseline = await baselineAt(1);
@@ -191,7 +191,7 @@ const readers: Readonly<Record<string, (text: string) => unknown>> = {
   "out.csv": (text) => expect(text).toMatch(/\n.*,.*\n$/),
 };
 
-/** That each file is the old one or a whole new one; returns the new ones. */
+/** Requires that each file is the old one or a whole new one; returns the new ones. */
 async function expectWholeFiles({ folder }: Attempt): Promise<string[]> {
   const changed: string[] = [];
   for (const [name, read] of Object.entries(readers)) {
@@ -217,7 +217,7 @@ async function expectWholeFiles({ folder }: Attempt): Promise<string[]> {
   return changed;
 }
 
-/** Files that no reader asks for, but those whose removal was made to fail, and what was measured so far. */
+/** Requires that no other file is left, except FILE.partial and those whose removal was made to fail. */
 async function expectNothingLeft({ folder, calls }: Attempt, fault: Fault): Promise<void> {
   const stays = (path: string) => {
     const cannotBeRemoved =
@@ -246,7 +246,7 @@ async function expectNothingLeft({ folder, calls }: Attempt, fault: Fault): Prom
     parseResult(readFileSync(join(folder, path), "utf8"));
 }
 
-/** A file's name without what pinbench puts behind it for a while. */
+/** A file's name without the suffixes of temporary files. */
 const plainName = (path: string) => path.replace(/(\.partial)?(\.[0-9a-f]{8}\.(tmp|stale))?$/, "");
 
 async function expectSurvived(
@@ -266,7 +266,7 @@ async function expectSurvived(
   const struck = calls.filter((one) => one.struck && one.pid === found.pid);
   if (exitCode === usual.exitCode) {
     const missing = usualChanges.filter((name) => !changed.includes(name));
-    // What has not become new is named, or the folder that it could not be written to.
+    // A file that was not replaced is named, or its folder.
     for (const name of missing) {
       const names = [name, dirname(name)].filter((one) => one !== ".");
       expect(
@@ -281,7 +281,7 @@ async function expectSurvived(
   expect(stderr).toMatch(/^pinbench: .*cannot (read|write) \S+: .{10,}\. [A-Z].*\.$/m);
   const names = struck.map(({ path }) => plainName(path).split("/")[0]!);
   expect(names.some((name) => stderr.includes(name))).toBe(true);
-  // What was measured is printed where the file that was to take it fails.
+  // What was measured is printed if it cannot be written to its file.
   const atTheEnd = struck.some(
     ({ path }) =>
       /^(out|cmp|tuning|trend)\.(json|csv)(\.[0-9a-f]{8}\.tmp)?$/.test(path) && path.endsWith(".tmp"),
@@ -289,11 +289,11 @@ async function expectSurvived(
   if (atTheEnd && usual.stdout !== "") expect(stdout).not.toBe("");
 }
 
-describe("calls on files that fail", () => {
+describe("a file operation that fails", () => {
   const entries = Object.entries(scenarios).filter(([, { counts }]) => trials(...counts) > 0);
 
   it.each(entries)(
-    "are survived by %s",
+    "leaves pinbench %s with whole files and a clear message",
     async (name, scenario) => {
       const counted = countTrials("file calls that fail");
       const usual = await attempt(scenario, null);
@@ -314,7 +314,7 @@ describe("calls on files that fail", () => {
         const { point } = order[i % order.length]!;
         const ways = errors[point.call]!;
         const error = ways[Math.floor(random() * ways.length)]!;
-        // Whoever is interrupted asks again, libuv without end; no disk interrupts for ever.
+        // libuv repeats interrupted calls without end, and no disk interrupts for ever.
         return { ...point, error, goesOn: random() < 0.3 && error !== "EINTR" };
       });
       const failures: string[] = [];

@@ -53,7 +53,7 @@ const nvbandwidth = {
 
 const entries = [0, 1, 2].map((day) => buildEntry(day));
 
-/** The texts of a document that is changed at random, and any other text. */
+/** Texts of a document that is changed at random, and hostile texts. */
 const textOf = (document: unknown) =>
   fc.oneof({ weight: 9, arbitrary: mutation.map((change) => mutated(document, change)) }, hostileText);
 
@@ -88,7 +88,7 @@ describe("a file that a program has changed at random is read, or refused in one
       (text, folder) => loadConfiguration({ config: write(folder, "pinbench.config.json", text) }),
     ],
     [
-      "a package's file with a configuration",
+      "a package.json with a configuration",
       { name: "x", pinbench: configuration },
       (text, folder) => loadConfiguration({ config: write(folder, "package.json", text) }),
     ],
@@ -97,7 +97,7 @@ describe("a file that a program has changed at random is read, or refused in one
       { schemaVersion: 1, kind: "baseline", runs: ["run-1.json", "run-2.json"] },
       async (text, folder) => {
         write(folder, "baseline.json", text);
-        // None leads out of the folder.
+        // No run lies outside the folder.
         for (const path of await listRuns(folder)) expect(join(path, "..")).toBe(folder);
       },
     ],
@@ -124,30 +124,30 @@ describe("a file that a program has changed at random is read, or refused in one
   });
 });
 
-describe("what a file says twice, too deep or too long is refused, or takes time that grows with its length alone:", () => {
+describe("a text of 100 kB in a file is read or refused within a second of CPU time:", () => {
   const deep = (depth: number) => `${"[".repeat(depth)}${"]".repeat(depth)}`;
   const keys = (length: number) => JSON.stringify({ ["plan".repeat(length / 4)]: 1 });
   const long: [string, (length: number) => unknown][] = [
-    ["a version", (length) => parseResult(`{"schemaVersion":${deep(length)}}`)],
-    ["a version of a history's line", (length) => parseHistory(`{"schemaVersion":${deep(length)}}\n`, "h")],
-    ["a document", (length) => parseResult(deep(length))],
-    ["a document of braces", (length) => parseResult('{"a":'.repeat(length / 5))],
+    ["a nested version", (length) => parseResult(`{"schemaVersion":${deep(length)}}`)],
+    ["a nested version in a history", (length) => parseHistory(`{"schemaVersion":${deep(length)}}\n`, "h")],
+    ["a document of nested lists", (length) => parseResult(deep(length))],
+    ["a document of nested objects", (length) => parseResult('{"a":'.repeat(length / 5))],
     [
-      "a field that nobody knows",
+      "an unknown field of nested lists",
       (length) => parseResult(JSON.stringify(buildDocument()).replace("{", `{"x":${deep(length)},`)),
     ],
-    ["a matrix", (length) => imported(JSON.stringify(nvbandwidth).replace('"55.63"', deep(length)))],
+    ["a nested matrix", (length) => imported(JSON.stringify(nvbandwidth).replace('"55.63"', deep(length)))],
     [
-      "digits of a rate",
+      "a rate of many digits",
       (length) => imported(JSON.stringify(nvbandwidth).replace("55.63", "5".repeat(length))),
     ],
     [
-      "the name of a GPU",
+      "a very long name of a GPU",
       (length) => imported(JSON.stringify(nvbandwidth).replace("NVIDIA H200", ": (".repeat(length / 3))),
     ],
-    ["empty lines", (length) => parseHistory("\n".repeat(length), "h")],
-    ["lines that are no checks", (length) => parseHistory("{}\n".repeat(length / 3), "h")],
-    ["copies of a check", (length) => described(`${JSON.stringify(entries[0])}\n`.repeat(length / 500))],
+    ["a history of empty lines", (length) => parseHistory("\n".repeat(length), "h")],
+    ["a history of lines that are no checks", (length) => parseHistory("{}\n".repeat(length / 3), "h")],
+    ["many copies of a check", (length) => described(`${JSON.stringify(entries[0])}\n`.repeat(length / 500))],
   ];
 
   it.each(long)("%s", (_, read) => {
@@ -159,7 +159,7 @@ describe("what a file says twice, too deep or too long is refused, or takes time
     trial.survives();
   });
 
-  it("a key of a configuration", async () => {
+  it("a very long key in a configuration", async () => {
     const trial = countTrials("texts of 100 kB in a second each");
     trial.tries();
     const config = join(temporaryFolder(), "c.json");
@@ -172,7 +172,7 @@ describe("what a file says twice, too deep or too long is refused, or takes time
   });
 });
 
-it("bytes that are not UTF-8 are read as the replacement character, wherever a file is cut", async () => {
+it("bytes in a file that are not UTF-8 are read as the replacement character", async () => {
   const path = join(temporaryFolder(), "bytes");
   const trial = countTrials("files changed at random");
   await fc.assert(
@@ -187,7 +187,7 @@ it("bytes that are not UTF-8 are read as the replacement character, wherever a f
   );
 });
 
-it("folders with hostile names are reported in one sentence", async () => {
+it("a missing path with a hostile name is refused in one sentence", async () => {
   const trial = countTrials("names of files");
   const folder = temporaryFolder();
   mkdirSync(join(folder, "x"));

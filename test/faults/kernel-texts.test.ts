@@ -85,8 +85,8 @@ function changedText({
   return kernelFiles[name]!.replaceAll(/\d+/g, (number) => (seen++ === which ? by : number));
 }
 
-describe("whatever /proc and /sys say,", () => {
-  it("the record of the host is one that a result can hold, and a placement has CPUs", () => {
+describe("with random changes to /proc and /sys,", () => {
+  it("the record of the host is valid in a result, and pinbench still finds CPUs to run on", () => {
     const root = temporaryFolder();
     const trial = countTrials("texts of the kernel's changed at random");
     fc.assert(
@@ -117,7 +117,7 @@ describe("whatever /proc and /sys say,", () => {
     expectNoPollution();
   });
 
-  it("a list of CPUs is what it says, or none", () => {
+  it("a list of CPUs is read as whole numbers, or as null if it is invalid", () => {
     const trial = countTrials("texts of the kernel's changed at random");
     fc.assert(
       fc.property(fc.oneof(ranges, hostileText), (text) => {

@@ -31,11 +31,11 @@ import { seeded } from "../helpers/seeded.js";
 import { torchMissing } from "../helpers/test-python.js";
 import { countTrials, trialSeed, trials } from "../helpers/trials.js";
 
-/** What pinbench knows of the modules that it has loaded: trying them anew would take most of a short command's time. */
+/** A cache that all commands share: checking modules anew would take most of a short command's time. */
 const cache = mkdtempSync(join(tmpdir(), "pinbench-kill-cache-"));
 afterAll(() => rmSync(cache, { recursive: true, force: true }));
 
-/** Device memory that processes of the emulated device have; this one only looks. */
+/** Where emulated devices count their memory in use, which this process only reads. */
 const counted = { PINBENCH_EMULATED_SHARED: join(cache, "device-memory") };
 let session: NativeSession;
 beforeAll(async () => {
@@ -45,14 +45,14 @@ beforeAll(async () => {
 });
 afterAll(() => session.close());
 
-/** Commands are killed at the same time: most of the time they wait. */
+/** Commands that run at the same time, as they mostly wait. */
 const atOnce = 3;
 
-describe.each(scenarios.map((scenario, index) => ({ ...scenario, index })))("$name", (scenario) => {
+describe.each(scenarios.map((scenario, index) => ({ ...scenario, index })))("pinbench $name", (scenario) => {
   const count = trials(...scenario.times);
   const isLeftOut = count === 0 || (scenario.needsTorch === true && torchMissing !== null);
 
-  it.skipIf(isLeftOut)("leaves whole files and nothing else, whenever and however it is ended", async () => {
+  it.skipIf(isLeftOut)("leaves whole files and nothing else, whenever it is killed", async () => {
     const counts = countTrials("commands killed at random moments");
     await measureBaseline();
     const { freeBytes } = session.memoryInfo();
@@ -81,10 +81,9 @@ describe.each(scenarios.map((scenario, index) => ({ ...scenario, index })))("$na
   });
 });
 
-/** How long those that outlive the command may take to notice, and to end what is left. */
+/** How long processes that outlive the command may take to clean up. */
 const goneMs = 20_000;
 
-/** Written by an earlier command, as far as anybody can tell. */
 const oldText = "the good file of before";
 
 /** One run of a command that is struck at one moment in one way; a `way` of null lets it come to its own end. */
@@ -98,7 +97,7 @@ class Trial {
   /** What was seen while the command ran, and may have left shared memory behind: processes and temporary folders. */
   readonly #pids = new Set<number>();
   readonly #scratch = new Set<string>();
-  /** Others' shared memory: a process that is gone may have had the same number. */
+  /** Shared memory of earlier processes, whose ids may be used again. */
   readonly #sharedBefore = new Set(readdirSync("/dev/shm"));
 
   constructor(
@@ -106,7 +105,7 @@ class Trial {
     readonly way: Way | null,
     readonly moment: Killing["moment"],
     readonly durationMs: number,
-    /** Whether there are files of before in the place of its outputs. */
+    /** Whether older files stand in the place of its outputs. */
     readonly isOver: boolean,
   ) {
     onTestFinished(() => rmSync(this.#place, { recursive: true, force: true }));
@@ -117,7 +116,7 @@ class Trial {
     return `${this.way?.name ?? "nothing"} ${describeMoment(this.moment)}, ${over}`;
   }
 
-  /** Does it; a sentence for each thing that is not as it must be. */
+  /** Runs the command; returns a sentence for each problem. */
   async problems(): Promise<string[]> {
     const { scenario, way } = this;
     const { outputs = {}, folders = {} } = scenario;
@@ -200,7 +199,7 @@ class Trial {
     return pids;
   }
 
-  /** No process, no shared memory, no temporary file, nothing in the folders of the user. */
+  /** Requires that no process, shared memory, temporary file or file in the user's folders is left. */
   async #expectNothingLeft(): Promise<void> {
     const untilMs = performance.now() + goneMs;
     let left = this.#left();
@@ -230,7 +229,7 @@ class Trial {
     ];
   }
 
-  /** Each is absent, as before, or whole; and there is no other. */
+  /** Requires that each output is absent, unchanged or whole, and that there is no other file. */
   async #checkOutputs(): Promise<void> {
     const { outputs = {}, folders = {} } = this.scenario;
     for (const name of readdirSync(this.#cwd)) {
@@ -263,7 +262,7 @@ class Trial {
     }
   }
 
-  /** Where a lock was left behind, it holds up nobody. */
+  /** Requires that a lock that was left behind does not block the next run. */
   async #checkNextRun(): Promise<void> {
     const hasLock = this.#foldersThere().some((folder) =>
       readdirSync(folder).some((name) => /\.lock$/.test(name)),

@@ -49,11 +49,11 @@ for (let sweep = 1; sweep <= ${count}; ++sweep) {
 }
 `;
 
-/** What glibc keeps for each thread that ever allocated comes and goes by tens of MB, and would hide what is kept. */
+/** The arenas that glibc keeps for each thread vary by tens of MB, which would hide a leak. */
 const oneArena = { MALLOC_ARENA_MAX: "1" };
 
-describe("sweeps in one process", () => {
-  it("leave nothing behind: no memory, no descriptor, no thread, no listener", async () => {
+describe("many calls of run() in one process", () => {
+  it("leak no memory, no descriptor, no thread and no listener", async () => {
     const count = trials(10, 1000);
     const counted = countTrials("sweeps in one process");
     // A process of its own: this one has the test runner's memory.
@@ -84,7 +84,7 @@ describe("sweeps in one process", () => {
   });
 });
 
-/** Has a process say at its end what it has taken. */
+/** Makes a process print at its end its CPU time and memory. */
 const accounting = `data:text/javascript,${encodeURIComponent(`
 import { writeSync } from "node:fs";
 process.on("exit", () => {
@@ -102,8 +102,8 @@ async function measured(what: string, args: readonly string[]): Promise<string> 
   return stdout;
 }
 
-describe("cells in one plan", () => {
-  it("are planned, measured, kept, shown in each format and compared, however many there are", async () => {
+describe("a plan of many cells", () => {
+  it("is measured, saved in each format and compared, without losing a cell", async () => {
     const counted = countTrials("cells in one plan");
     const folder = temporaryFolder();
     const sizes = trials(10, 834);
@@ -146,8 +146,8 @@ describe("cells in one plan", () => {
 const checks = trials(300, 10_080);
 const timeOf = (check: number) => new Date(Date.UTC(2026, 0, 1) + check * 60e3).toISOString();
 
-describe("checks in one history", () => {
-  it("are read, damaged lines aside, with trends of the newest 1000, and the next ones appended", async () => {
+describe("a history of many checks", () => {
+  it("shows trends of the newest 1000, leaves out damaged lines, and takes further checks", async () => {
     const counted = countTrials("checks in one history");
     const ids = Array.from({ length: 10 }, (_, i) => `d0/h2d/pinned/${4096 * 2 ** i}/w1/throughput/cold`);
     const read = Math.min(checks, 1000);
@@ -191,7 +191,7 @@ describe("checks in one history", () => {
     console.log(`a history of ${checks} checks: ${sizeBefore} bytes`);
   });
 
-  it("do not keep the next check from judging", async () => {
+  it("takes the record of the next check, which passes", async () => {
     const folder = temporaryFolder();
     const [baseline, history] = [join(folder, "baseline"), join(folder, "history")];
     const plan = ["--backend", "emulated", "--sizes", "64KiB", "--workers", "1"];

@@ -63,7 +63,7 @@ const ofProbe: Message[] = [
   { type: "ended", trial: 1 },
 ];
 
-/** What a hook's message of a loader leads to: it must not fail, whatever numbers are in it. */
+/** Records a hook's message of a loader, which must not fail, whatever numbers are in it. */
 function take(message: HookMessage): void {
   const record = new LoaderRecord(ofHook[1] as never);
   if (message.type === "loader") new LoaderRecord(message);
@@ -71,10 +71,10 @@ function take(message: HookMessage): void {
   expect(typeof record.isInEpoch).toBe("boolean");
 }
 
-describe("a line of another process is a message of the expected shape, or none:", () => {
+describe("a line from another process is read as a valid message, or ignored:", () => {
   it.each<[string, readonly { type: string }[], (line: string) => { type: string } | null]>([
-    ["the hook's", ofHook, readMessage],
-    ["the torch probe's", ofProbe, spokenProbe.read],
+    ["from the hook in a training job", ofHook, readMessage],
+    ["from the probe of a torch Dataset", ofProbe, spokenProbe.read],
   ])("%s", (_, messages, read) => {
     for (const message of messages) expect(read(JSON.stringify(message))).toEqual(message);
     const trial = countTrials("lines of other processes changed at random");
@@ -108,7 +108,7 @@ describe("a line of another process is a message of the expected shape, or none:
       key === "framework" || value === undefined ? [] : [key],
     );
 
-  it("one of the right type with a wrong field is no message", () => {
+  it("with a wrong field", () => {
     const [, , , epoch, batches] = ofHook;
     expect(readMessage(JSON.stringify({ ...batches, ns: null }))).toBeNull();
     expect(readMessage(JSON.stringify({ ...batches, waitNs: [1, "2"] }))).toBeNull();
@@ -121,7 +121,7 @@ describe("a line of another process is a message of the expected shape, or none:
   });
 });
 
-it("an error of any kind goes from a worker process to its pool as one with a message", () => {
+it("whatever a worker process throws reaches its parent as an Error with a message", () => {
   const trial = countTrials("lines of other processes changed at random");
   const thrown = fc.oneof(
     hostileText,

@@ -34,17 +34,17 @@ import { countTrials, trials } from "../helpers/trials.js";
 
 const plain = fileScreen();
 
-/** No figure is one of these; and a terminal or a page obeys the others. */
+/** Words that are no figures, and characters that a terminal or a page obeys. */
 const unreadable = /\b(?:NaN|undefined|Infinity)\b|\[object |(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u;
 
-/** Requires that a text has figures where figures belong, and nothing in it that acts on what shows it. */
+/** Requires that a text has none of these. */
 function expectReadable(text: string): void {
   const found = unreadable.exec(text);
   if (found === null) return;
   throw new Error(`"${found[0]}" in: ${text.slice(Math.max(0, found.index - 200), found.index + 200)}`);
 }
 
-/** Requires that JSON of pinbench's is what its schema says, no number of it having become null. */
+/** Requires that JSON is readable and equals the document. */
 function expectDocument(text: string, document: unknown): void {
   expectReadable(text);
   expect(JSON.parse(text)).toEqual(JSON.parse(JSON.stringify(document)));
@@ -75,7 +75,7 @@ function expectComparison(comparison: Comparison | null): void {
   }
 }
 
-/** Requires that a result is refused in one sentence, or goes all its ways and stays what it is. */
+/** Requires that a result is refused in one sentence, or drawn, compared and written unchanged. */
 function expectAcceptedOrRefused(text: string, good: ResultDocument): boolean {
   const accepted = acceptedBy(() => parseResult(text, "mutant.json"));
   if (accepted === null) return false;
@@ -151,7 +151,7 @@ const built = buildDocument({
   ],
 });
 
-describe("a result that a program has changed at random is accepted and right, or refused in one sentence:", () => {
+describe("a result that a program has changed at random is shown and compared, or refused in one sentence:", () => {
   let measured: ResultDocument;
   beforeAll(async () => {
     ({ document: measured } = await measureSmall([
@@ -165,9 +165,9 @@ describe("a result that a program has changed at random is accepted and right, o
   const repeated = buildRuns({ count: 1, cells: [{ GBps: 50 }, { GBps: 10, memory: "registered" }] })[0]!;
 
   it.each<[string, () => ResultDocument, number, number]>([
-    ["of every kind of cell", () => built, 15, 4000],
-    ["of two cells", () => repeated, 15, 4000],
-    ["measured on the emulated device", () => measured, 15, 2000],
+    ["one with every kind of cell", () => built, 15, 4000],
+    ["one with two cells", () => repeated, 15, 4000],
+    ["one measured on the emulated device", () => measured, 15, 2000],
   ])("%s", (_, documentOf, few, full) => {
     const good = documentOf();
     const trial = countTrials("results changed at random");

@@ -9,9 +9,9 @@ import { seeded } from "../helpers/seeded.js";
 import { countTrials, trialSeed, trials } from "../helpers/trials.js";
 
 /**
- * Every argument of every call of the addon, and every field of each, is given values that it cannot have. What has to
- * come of it is a TypeError, a RangeError or a NativeError that says what is wrong, or that the call works; never
- * undefined behaviour, for which this file also runs under AddressSanitizer.
+ * Every argument of every call of the addon, and every field of each, gets values that it cannot have. The call must
+ * work, or throw a TypeError, a RangeError or a NativeError that says what is wrong. This file also runs under
+ * AddressSanitizer, which finds undefined behaviour.
  */
 
 const devicesVariable = "PINBENCH_EMULATED_DEVICES";
@@ -269,14 +269,14 @@ function replace(args: unknown[], path: Path, value: unknown): void {
   Object.defineProperty(parentIn(args, path), path.at(-1)!, { value, enumerable: true });
 }
 
-/** Throws where there is no such place any more, or where it is in what the following trials need as it is. */
+/** Throws if there is no such place any more, or if it is in an object that later trials need unchanged. */
 function parentIn(args: unknown[], path: Path): object {
   const parent = path.slice(0, -1).reduce<never>((place, key) => place[key], args as never) as object;
   if ([session, other, rendezvous, addon].includes(parent as never)) throw new TypeError("not in these");
   return parent;
 }
 
-/** As a getter that throws, or ends the session's work in the middle of being read. */
+/** Replaces a value by a getter. */
 function replaceByGetter(args: unknown[], path: Path, get: () => unknown): void {
   Object.defineProperty(parentIn(args, path), path.at(-1)!, { get, enumerable: true });
 }
@@ -331,7 +331,7 @@ function pairsOf(singles: readonly Trial[], count: number, uniform: () => number
   });
 }
 
-/** What the call came to: nothing where it worked. */
+/** The error of the call; null if it worked. */
 async function outcomeOf({ call, hurt }: Trial): Promise<unknown> {
   const args = call.args();
   hurt(args);
@@ -350,13 +350,13 @@ function isTyped(error: unknown): boolean {
   return message === "a getter's own error" || (code !== undefined && code !== "INTERNAL");
 }
 
-it("a path with a NUL is refused by the addon, and not cut there", async () => {
+it("the native addon refuses a path with a NUL character, and does not cut it there", async () => {
   const { emulatedLibraryPath } = loadAddon();
   const paths = { driver: `${emulatedLibraryPath}\0.old`, nvml: null };
   expect(() => addon.openDriver(paths)).toThrow(/^driver must be without a NUL character$/);
 });
 
-describe("the addon under hostile values", () => {
+describe("the native addon called with hostile values", () => {
   it("either succeeds, or throws an error with a type or a code", async () => {
     const counts = countTrials("hostile values given to the addon");
     const { uniform } = seeded(trialSeed);

@@ -49,7 +49,7 @@ interface Program {
 
 const programs: Program[] = [
   {
-    what: "every call after close() says that the session is closed",
+    what: "every call after close() fails, as the session is closed",
     code: `
       await session.close();
       const late = [
@@ -62,7 +62,7 @@ const programs: Program[] = [
     says: "1 SESSION_CLOSED nothing done",
   },
   {
-    what: "close() during a measurement lets it end",
+    what: "close() during a measurement lets the measurement finish",
     code: `
       const measured = outcome(session.measure({ ...request, samples: 2000 }));
       const closed = outcome(session.close());
@@ -70,7 +70,7 @@ const programs: Program[] = [
     says: "false done",
   },
   {
-    what: "abort() and close() during a measurement end it",
+    what: "abort() and close() during a measurement end the measurement",
     code: `
       const measured = outcome(session.measure(endless));
       await sleep(20);
@@ -80,14 +80,14 @@ const programs: Program[] = [
     says: "true",
   },
   {
-    what: "measurements of one session come one after the other",
+    what: "eight measurements of one session at once all copy the right data",
     code: `
       const results = await Promise.all(Array.from({ length: 8 }, () => session.measure(request)));
       say(results.every(({ aborted, verification }) => !aborted && verification.mismatches.length === 0));`,
     says: "true",
   },
   {
-    what: "memory that is reserved anew during a measurement waits for it, or comes before it",
+    what: "reserving memory anew during a measurement does not corrupt the data",
     code: `
       const measured = session.measure({ ...request, samples: 500 }).then(
         ({ verification }) => verification.mismatches.length,
@@ -110,7 +110,7 @@ const programs: Program[] = [
     says: "0,0\nfalse",
   },
   {
-    what: "abort() from many places at once is one abort",
+    what: "many abort() at once end a measurement and the later ones of its session",
     code: `
       const measured = session.measure(endless);
       for (let i = 0; i < 100; ++i) setImmediate(() => session.abort());
@@ -118,7 +118,7 @@ const programs: Program[] = [
     says: "true true",
   },
   {
-    what: "a session that nobody holds any more lives until its measurement is done",
+    what: "a session without references lives until its measurement is done",
     code: `
       const measured = session.measure({ ...request, samples: 200 });
       session = null;
@@ -129,7 +129,7 @@ const programs: Program[] = [
     flags: ["--expose-gc"],
   },
   {
-    what: "results outlive their session",
+    what: "results stay valid after their session is closed",
     code: `
       const { columns } = await session.measure(request);
       await session.close();
@@ -140,7 +140,7 @@ const programs: Program[] = [
     flags: ["--expose-gc"],
   },
   {
-    what: "a result that cannot be handed over rejects its promise",
+    what: "a result that cannot be converted to JavaScript rejects its promise",
     code: `
       Object.defineProperty(Object.prototype, "columns", { configurable: true, set() { throw new Error("a setter's own"); } });
       const rejected = await session.measure(request).then(() => "resolved", ({ message }) => message);
@@ -149,14 +149,14 @@ const programs: Program[] = [
     says: "a setter's own false",
   },
   {
-    what: "a process that exits in the middle of a measurement exits",
+    what: "a process can exit in the middle of a measurement",
     code: `
       session.measure({ ...request, samples: 2000 });
       setTimeout(() => { say("bye"); process.exit(0); }, 5);`,
     says: "bye",
   },
   {
-    what: "a thread that loads the addon too has a session of its own",
+    what: "a worker thread that loads the addon too has a session of its own",
     code: `
       const { Worker } = await import("node:worker_threads");
       const code = ${JSON.stringify("PRELUDE")} + \`
@@ -170,7 +170,7 @@ const programs: Program[] = [
     says: "thread 0\nmain 0",
   },
   {
-    what: "a thread that is ended in the middle of a measurement leaves the others alone",
+    what: "a worker thread ended in the middle of a measurement does not disturb the main thread",
     code: `
       const { Worker } = await import("node:worker_threads");
       const code = ${JSON.stringify("PRELUDE")} + \`
@@ -229,13 +229,13 @@ const withoutMemory: Program = {
   env: { MALLOC_ARENA_MAX: "1" },
 };
 
-describe.skipIf(loadAddon().addon.build.sanitizer !== null)("a call of the addon", () => {
-  it("says so if there is no memory for its argument, and the process goes on", async () => {
+describe.skipIf(loadAddon().addon.build.sanitizer !== null)("a call of the native addon", () => {
+  it("throws if there is no memory for its argument, and the process goes on", async () => {
     expect(await runProgram(withoutMemory)).toEqual({ status: 0, output: withoutMemory.says });
   });
 });
 
-describe("calls of the addon at the wrong time", () => {
+describe("the native addon called at the wrong time:", () => {
   it.each(programs.map((program) => [program.what, program] as const))("%s", async (_, program) => {
     const counts = countTrials("calls of the addon at the wrong time");
     for (let i = 0; i < trials(1, 20); ++i) {

@@ -31,7 +31,7 @@ afterAll(() => rmSync(shared, { recursive: true, force: true }));
 /** What a command does with the files of both. */
 interface Command {
   args: readonly string[];
-  /** It adds a file for each of this many runs to the baseline, or puts them in its place. */
+  /** The number of runs that it adds to the baseline, replaces it with, or creates one of. */
   adds?: number;
   replacesBy?: number;
   creates?: number;
@@ -69,8 +69,8 @@ interface Pair {
 }
 
 /**
- * The ones with which a lock was taken from a living process once: where all trials are made, what it is held for takes
- * longer than 10 s. test/results/file-lock.test.ts has such a time pass in a moment.
+ * Pairs of which one once took a lock from the other while that lived. In the full form the lock is held for more than
+ * 10 s; test/results/file-lock.test.ts lets such a time pass in a moment.
  */
 const knownPairs: readonly Pair[] = [
   { names: ["append", "append"], runs: [2, 2], fsyncMs: trials(500, 2500) },
@@ -102,7 +102,7 @@ async function attempt({ names, runs, fsyncMs }: Pair) {
   return { folder, before, pair, finished };
 }
 
-/** Whether the command has done what it is for: a verdict is no failure. Otherwise it must say why. */
+/** Whether the command succeeded (a verdict is no failure). Otherwise it must say why. */
 function hasDone({ exitCode, stderr }: Finished): boolean {
   if (exitCode !== null && [0, 1, 6].includes(exitCode)) return true;
   expect({ exitCode, stderr }).toEqual({ exitCode: 2, stderr: expect.stringMatching(/^pinbench: .+\./m) });
@@ -141,7 +141,7 @@ async function expectNothingLost({ folder, before, pair, finished }: Awaited<Ret
   if (replaced.length === 0) {
     expect({ kept, found }).toEqual({ kept: earlierRuns, found: inOrder(added) });
   } else {
-    // Of what replaces the list the last one stands, with what was added after it.
+    // The last replacement of the list stands, with the runs added after it.
     const possible = replaced.flatMap((runs) => [[runs], inOrder([runs, ...added])]);
     expect(kept).toBeUndefined();
     expect(possible).toContainEqual(found);
@@ -161,7 +161,7 @@ async function expectNothingLost({ folder, before, pair, finished }: Awaited<Ret
 }
 
 it(
-  "two commands at once lose no run, and list and folder agree, or one of them reports why not",
+  "two commands at once on one baseline and history lose no run, or one of them reports why",
   async () => {
     const count = countTrials("pairs of commands on one baseline and one history");
     const { uniform } = seeded(trialSeed);

@@ -67,7 +67,7 @@ describe("any text that is given to a flag is read, or refused in one sentence:"
   });
 });
 
-describe("any value that a caller without types gives to an option of the library is read, or refused in one sentence:", () => {
+describe("any value that is given to an option of the library is read, or refused in one sentence:", () => {
   const names = Object.values<SettingTable[string]>(tuneSettings).map(({ flag }) => ({
     name: optionName(flag),
   }));
@@ -136,7 +136,7 @@ const cell: fc.Arbitrary<Cell> = fc
   )
   .map(({ to, ...rest }) => ({ ...rest, ...to }));
 
-/** Values, and what must hold of each. */
+/** Checks a property of many random values. */
 function holds<Value>(values: fc.Arbitrary<Value>, check: (value: Value) => void): () => void {
   return () => {
     const trial = countTrials("settings written and read back");
@@ -154,7 +154,7 @@ function holds<Value>(values: fc.Arbitrary<Value>, check: (value: Value) => void
 const patternParts = fc.array(fc.constantFrom("a", "b", "*", "/", "."), { maxLength: 9 });
 const idParts = fc.array(fc.constantFrom("a", "b", "/", "."), { maxLength: 9 });
 
-describe("what is written is read back:", () => {
+describe("pinbench reads a setting exactly as it was written:", () => {
   it.each<[string, () => void]>([
     [
       "a size as tables have it",
@@ -198,7 +198,7 @@ describe("what is written is read back:", () => {
     ],
     ["the id of a cell", holds(cell, (one) => expect(parseCellId(cellId(one))).toEqual(one))],
     [
-      "a text that is a cell's id, to the letter",
+      "any text that is accepted as the id of a cell",
       holds(
         fc.tuple(cell, hostileText, fc.boolean()).map(([one, text, isOdd]) => (isOdd ? text : cellId(one))),
         (text) => {
@@ -208,7 +208,7 @@ describe("what is written is read back:", () => {
       ),
     ],
     [
-      "a pattern of cells, as the regular expression that says the same",
+      "a pattern of cells, with the matches of the equal regular expression",
       holds(fc.tuple(patternParts, idParts), ([pattern, id]) => {
         const parts = pattern.map((one) => (one === "*" ? ".*" : one === "." ? "\\." : one));
         const isLike = new RegExp(`^${parts.join("")}$`).test(id.join(""));
@@ -218,7 +218,7 @@ describe("what is written is read back:", () => {
   ])("%s", (_, check) => check());
 });
 
-describe("a very long text takes time that grows with its length alone:", () => {
+describe("a setting of 100 kB is read or refused within a second of CPU time:", () => {
   const long: [string, (length: number) => unknown][] = [
     ["digits of a size", (length) => parseSize("9".repeat(length))],
     ["decimals of a size", (length) => parseSize(`1.${"3".repeat(length)}KiB`)],
@@ -250,6 +250,6 @@ describe("a very long text takes time that grows with its length alone:", () => 
   });
 });
 
-it("a list of more sizes than anybody reads is refused", () => {
+it("a range of sizes is refused if it has more than the maximum number of sizes", () => {
   expect(() => readSizes(`1..${maxSizes + 1}+1`)).toThrow(PinbenchError);
 });

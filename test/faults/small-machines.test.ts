@@ -9,7 +9,7 @@ import { countTrials, trials } from "../helpers/trials.js";
 
 /**
  * pinbench on machines that lack something. Each is made by the shell, with limits, mounts in a namespace of their own or
- * a control group; where the kernel does not let this test make one, it says so and is skipped.
+ * a control group; if the kernel forbids that, the test is skipped.
  */
 
 interface Machine {
@@ -60,7 +60,7 @@ const machines: Readonly<Record<string, Machine>> = {
   },
   "4 GiB of address space": { shell: "ulimit -v 4194304", args: run, exitCode: 0 },
   "one CPU": { shell: "true", around: ["taskset", "--cpu-list", "0"], args: run, exitCode: 0 },
-  "20 processes and threads, of which one measuring process needs more": {
+  "20 processes and threads, too few for one measuring process": {
     shell: "ulimit -u 20",
     around: nobody,
     args: [...run, "--runs", "2"],
@@ -69,7 +69,7 @@ const machines: Readonly<Record<string, Machine>> = {
     prints: false,
     first: true,
   },
-  "20 processes and threads, of which two worker processes need more": {
+  "20 processes and threads, too few for two worker processes": {
     shell: "ulimit -u 20",
     around: nobody,
     args: [...run, "--workers", "2", "--worker-kind", "process"],
@@ -91,7 +91,7 @@ const machines: Readonly<Record<string, Machine>> = {
   },
   "no /sys": { shell: "mount -t tmpfs none /sys", around: namespace, args: run, exitCode: 0 },
   "no /proc": { shell: "mount -t tmpfs none /proc", around: namespace, args: run, exitCode: 0 },
-  "no /proc, for worker processes": {
+  "no /proc, used with worker processes": {
     shell: "mount -t tmpfs none /proc",
     around: namespace,
     args: [...run, "--workers", "2", "--worker-kind", "process"],
@@ -100,21 +100,21 @@ const machines: Readonly<Record<string, Machine>> = {
     prints: false,
     first: true,
   },
-  "a full disk, for a new result": {
+  "a full disk, used for a new result": {
     shell: fullDisk,
     around: namespace,
     args: [...run, "--output", "disk/new.json"],
     exitCode: 2,
     says: diskIsFull("disk/new.json"),
   },
-  "a full disk, for a result in place of an old one": {
+  "a full disk, used for a result in place of an old one": {
     shell: fullDisk,
     around: namespace,
     args: [...run, "--quiet", "--output", "disk/old.json"],
     exitCode: 2,
     says: diskIsFull("disk/old.json"),
   },
-  "a full disk, for a baseline": {
+  "a full disk, used for a baseline": {
     shell: fullDisk,
     around: namespace,
     args: ["baseline", "disk/base", "--runs", "1", ...run.slice(1, -1)],
@@ -122,7 +122,7 @@ const machines: Readonly<Record<string, Machine>> = {
     says: diskIsFull("disk/base/run-[0-9a-f]+-01.json"),
     prints: false,
   },
-  "a full disk, for tune --output": {
+  "a full disk, used for tune --output": {
     shell: fullDisk,
     around: namespace,
     args: [...tuneOnce, "--output", "disk/tuning.json"],
@@ -139,21 +139,21 @@ const machines: Readonly<Record<string, Machine>> = {
   },
   "no HOME": { shell: "unset HOME XDG_CACHE_HOME", args: run, exitCode: 0 },
   "no PATH": { shell: "unset PATH", args: run, exitCode: 0 },
-  "a TMPDIR that is not there": { shell: "export TMPDIR=$PWD/none", args: run, exitCode: 0 },
-  "a TMPDIR that is not there, for a training job": {
+  "a missing TMPDIR folder": { shell: "export TMPDIR=$PWD/none", args: run, exitCode: 0 },
+  "a missing TMPDIR folder, used with a training job": {
     shell: "export TMPDIR=$PWD/none",
     args: ["tune", "--", "true"],
     exitCode: 2,
     says: /^pinbench: cannot make a folder in \S+\/none: there is no such folder\. TMPDIR names another place for temporary files\.\n$/,
     prints: false,
   },
-  "Node's permission model, which allows all that is needed": {
+  "Node's permission model, allowing addons": {
     shell: "true",
     nodeOptions: permissions("--allow-addons"),
     args: run,
     exitCode: 0,
   },
-  "Node's permission model, without modules": {
+  "Node's permission model, forbidding addons": {
     shell: "true",
     nodeOptions: permissions(),
     args: run,
@@ -165,7 +165,7 @@ const machines: Readonly<Record<string, Machine>> = {
     prints: false,
     first: true,
   },
-  "Node's permission model, without processes": {
+  "Node's permission model, forbidding processes": {
     shell: "true",
     nodeOptions: permissions("--allow-addons"),
     args: [...run, "--runs", "2"],
@@ -173,7 +173,7 @@ const machines: Readonly<Record<string, Machine>> = {
     says: noPermission("A measuring process did not start: Node's permission model forbids it\\."),
     prints: false,
   },
-  "Node's permission model, without files to write": {
+  "Node's permission model, forbidding to write files": {
     shell: "true",
     nodeOptions: permissions("--allow-addons"),
     args: [...run, "--output", "new.json"],
@@ -183,7 +183,7 @@ const machines: Readonly<Record<string, Machine>> = {
   },
 };
 
-/** Said by the shell where what it was to do did not work. */
+/** Printed by the shell if it could not make the machine. */
 const notMade = "this machine cannot be made here";
 
 async function onMachine(
@@ -222,7 +222,7 @@ function removeControlGroups(): void {
   }
 }
 
-describe("a machine with", () => {
+describe("pinbench works, or says in one sentence what is missing, on a machine with", () => {
   afterEach(removeControlGroups);
 
   const chosen = Object.entries(machines).filter(([, { first }]) => trials(0, 1) === 1 || first === true);
@@ -246,7 +246,7 @@ describe("a machine with", () => {
   });
 
   it.runIf(trials(0, 1) === 1)(
-    "a clock that is set back and forth all the time measures the right durations",
+    "a clock that is set back and forth, and still measures the right durations",
     async () => {
       const counted = countTrials("small machines");
       counted.tries();

@@ -38,13 +38,13 @@ function fleetRun({ launcher, nodes, more = [] }: Launched) {
   return { output, args: [...args, ...smallCells] };
 }
 
-describe("a launcher of the user's own", () => {
-  test("gets the nodes if it says {nodes}, and each leaves a result", async () => {
+describe("fleet run with a launcher of the user's own", () => {
+  test("gives it the node names at {nodes}, and each node leaves a result", async () => {
     const folder = temporaryFolder();
     const launcher = `${script(folder, oneForEach)} {nodes}`;
     const { output, args } = fleetRun({ launcher, nodes: "a1,a2", more: ["--label", "rack=7"] });
     const { stdout, stderr } = await runCli(args, { env: { PINBENCH_EMULATED_LINK: "4e7" } });
-    // Whether they are alike is for a quiet machine to say.
+    // The exit code is not tested, as a busy machine may make a node slow.
     expect(stderr).toMatch(/^pinbench: 2 of 2 nodes measured.\n/m);
     expect(stdout).toContain("2 nodes");
     const files = readdirSync(output).filter((name) => name !== "confirm");
@@ -54,7 +54,7 @@ describe("a launcher of the user's own", () => {
     expect(listOf(output)).toMatchObject({ finishedAt: expect.any(String) });
   });
 
-  test("starts only the slow nodes again to confirm them", async () => {
+  test("starts it again only for the slow nodes, to confirm them", async () => {
     const folder = temporaryFolder();
     // One after the other, because the nodes share the CPUs.
     const inTurn = oneForEach.replace("& done", "; done");
@@ -63,13 +63,13 @@ describe("a launcher of the user's own", () => {
       nodes: "d1,d2,d3,d4",
       more: ["--pinbench", faultyNodes(folder, { d2: "all:slow=10" })],
     });
-    // So slow that other programs on a busy machine hardly slow copies down.
+    // Copies are so slow that other programs hardly change their rate.
     await runCli(args, { env: { PINBENCH_EMULATED_LINK: "4e7" } });
-    // Others may look slow too where other programs use the CPUs.
+    // Other nodes may look slow too if other programs use the CPUs.
     expect(statesOf(join(output, "confirm"))).toMatchObject({ d2: "measured" });
   });
 
-  /** Runs on eight nodes whose results are there before: two of them are slow, and `ends` says how some have ended. */
+  /** Runs on eight nodes with prepared results: two of them are slow, and some end as in `ends`. */
   async function ofEarlierResults(
     ends: Record<string, { wallNs?: number; state?: string }>,
     more: string[] = [],
@@ -88,7 +88,7 @@ describe("a launcher of the user's own", () => {
       for last; do :; done
       cp ${folder}/*.json "\${last%/*}"; cp ${folder}/*.started ${folder}/*.ended "$last"`;
     const launcher = `${script(folder, copying)} {nodes}`;
-    // The deadline counts from the start of a process, and this one is older.
+    // The deadline counts from the start of the process, which is long ago here.
     const clock = vi.spyOn(performance, "now").mockReturnValue(0);
     onTestFinished(() => clock.mockRestore());
     const { stderr } = await callCli(fleetRun({ launcher, nodes: eight, more }).args);
@@ -96,19 +96,19 @@ describe("a launcher of the user's own", () => {
   }
   const eight = "n1,n2,n3,n4,n5,n6,n7,n8";
 
-  test("gets only those slow nodes again whose names are names of hosts", async () => {
+  test("starts it again only for slow nodes with valid host names", async () => {
     const { stderr, launched } = await ofEarlierResults({ n1: { wallNs: 1e12 }, n2: { wallNs: 284e9 } });
     expect(stderr).toContain("not measured again, because it is not a host name: n$8.");
     expect(launched).toBe(`${eight}\nn2\n`);
   });
 
-  test("gets none again if less time is left than a slow one took", async () => {
+  test("does not start it again if less time is left than the slow node took", async () => {
     const { stderr, launched } = await ofEarlierResults({ n2: { wallNs: 286e9 } });
     expect(stderr).toContain("no time is left to measure n2 again: use --deadline ");
     expect(launched).toBe(`${eight}\n`);
   });
 
-  test("has its nodes counted by how they ended, and those still running named", async () => {
+  test("reports nodes by outcome, and names those it waits for", async () => {
     const states = { n3: "failed", n4: "failed", n5: "wrong data", n6: "late" };
     const { isTTY } = process.stderr;
     process.stderr.isTTY = true;
@@ -121,7 +121,7 @@ describe("a launcher of the user's own", () => {
     expect(stderr).toContain("0 of 8 nodes; waiting for n1 n2 n3 n4, and 4 more");
   });
 
-  test("that takes no names leaves slow nodes as they were measured", async () => {
+  test("that has no {nodes} does not measure slow nodes again", async () => {
     const folder = temporaryFolder();
     const inTurn = 'for node in d1 d2 d3 d4; do PINBENCH_NODE_NAME=$node "$@"; done';
     const { output, args } = fleetRun({
@@ -132,11 +132,11 @@ describe("a launcher of the user's own", () => {
     const { stderr, stdout, exitCode } = await runCli(args, { env: { PINBENCH_EMULATED_LINK: "4e7" } });
     expect(stderr).toMatch(/not measured again, because --launcher has no {nodes} for their names: .*d2/);
     expect(existsSync(join(output, "confirm"))).toBe(false);
-    // Whether four nodes say enough is for a quiet machine to say.
+    // The verdict on four nodes depends on how busy the machine is.
     expect(await callCli(["fleet", output])).toMatchObject({ stdout, exitCode });
   });
 
-  test("that fails is not waited for: its nodes are missing, with what it said, though their names are unknown", async () => {
+  test("that fails reports its nodes as missing with the launcher's error, even without names", async () => {
     const launcher = "echo 'no route to host b2' >&2; exit 7;";
     const named = fleetRun({ launcher, nodes: "b1,b2" });
     const unnamed = fleetRun({ launcher, nodes: "2" });
@@ -152,7 +152,7 @@ describe("a launcher of the user's own", () => {
     expect(listOf(unnamed.output).nodes).toEqual(missing("unnamed node 1", "unnamed node 2"));
   });
 
-  test("that starts two processes on a node has one of them measure", async () => {
+  test("that starts two processes on a node lets only one of them measure", async () => {
     const folder = temporaryFolder();
     const path = script(folder, 'export PINBENCH_NODE_NAME=c1; "$@" & "$@"; wait');
     const { output, args } = fleetRun({ launcher: path, nodes: "c1" });
@@ -175,7 +175,7 @@ describe("a launcher of the user's own", () => {
   });
 });
 
-describe("a fleet that is ended from outside", () => {
+describe("a fleet run that is ended", () => {
   test("by SIGINT, SIGTERM or SIGKILL leaves no process", async () => {
     await Promise.all([expectEnd("SIGINT", 130), expectEnd("SIGTERM", 143), expectEnd("SIGKILL", null)]);
   });
@@ -194,13 +194,13 @@ describe("a fleet that is ended from outside", () => {
     expect(await finished).toMatchObject({ exitCode: code });
     await untilNoneIsLeft(mark);
     expect(existsSync(join(output, ".fleet-run"))).toBe(false);
-    // Killed, it can no longer say what became of them.
+    // A killed fleet run cannot record how its nodes ended.
     const left = signal === "SIGKILL" ? { e1: "running", e2: "running" } : { e1: "measured", e2: "missing" };
     expect(statesOf(output)).toEqual(left);
   }
 });
 
-describe("what is refused before anything is launched", () => {
+describe("fleet run refuses, before it launches anything,", () => {
   const folder = () => join(temporaryFolder(), "fleet");
   const full = () => {
     const path = folder();
@@ -209,27 +209,27 @@ describe("what is refused before anything is launched", () => {
     return path;
   };
   test.each<[string, () => string[], string]>([
-    ["no folder", () => ["--nodes", "2"], "--output is missing"],
-    ["no nodes", () => ["--launcher", "mpirun", "--output", folder()], "--nodes is missing"],
-    ["no node at all", () => ["--nodes", "0", "--output", folder()], "--nodes 0 is not a number of nodes"],
-    ["a folder that is not empty", () => ["--nodes", "2", "--output", full()], "is not empty"],
+    ["a missing --output", () => ["--nodes", "2"], "--output is missing"],
+    ["a missing --nodes", () => ["--launcher", "mpirun", "--output", folder()], "--nodes is missing"],
+    ["--nodes 0", () => ["--nodes", "0", "--output", folder()], "--nodes 0 is not a number of nodes"],
+    ["an output folder that is not empty", () => ["--nodes", "2", "--output", full()], "is not empty"],
     [
-      "{nodes} without names",
+      "a launcher with {nodes} for unnamed nodes",
       () => ["--nodes", "2", "--launcher", "pdsh -w {nodes}", "--output", folder()],
       "--launcher has {nodes}, and --nodes does not name them.",
     ],
     [
-      "a name that a shell would take apart",
+      "a node name that a shell would interpret",
       () => ["--nodes", "a;b", "--launcher", "pdsh -w {nodes}", "--output", folder()],
       '"a;b" is not the name of a node.',
     ],
     [
-      "a path that a shell would take apart",
+      "an output path that a shell would interpret",
       () => ["--nodes", "a", "--launcher", "pdsh -w {nodes}", "--output", `${folder()} of mine`],
       "may not reach a node unchanged",
     ],
     [
-      "a label that fleet run gives itself",
+      "the label node, which fleet run sets itself",
       () => ["--nodes", "2", "--label", "node=x", "--output", folder()],
       "--label node=… is set by fleet run itself",
     ],
@@ -239,7 +239,7 @@ describe("what is refused before anything is launched", () => {
     expect({ exitCode, stdout }).toEqual({ exitCode: 2, stdout: "" });
   });
 
-  test("a machine without Slurm", async () => {
+  test("a machine with neither Slurm nor a launcher", async () => {
     const { exitCode, stderr } = await callCli(["fleet", "run", "--nodes", "2", "--output", folder()], {
       env: { PATH: "/nonexistent" },
     });

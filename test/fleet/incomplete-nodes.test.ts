@@ -45,7 +45,7 @@ describe("a node that lost a GPU", () => {
     ]);
   });
 
-  it("is found beside an older result with the GPU, even without a similar node", () => {
+  it("is found by an older result with the GPU, even without a similar node", () => {
     const older = { ...fleetNode("n11", rates(11)), startedAt: "2026-11-18T09:00:00.000Z", runId: "older" };
     expect(badOf(joinResults([without(3), older]))).toEqual([
       "n11 incomplete: it has 3 GPUs, and had 4 at 2026-11-18 09:00 UTC; none is at 0000:40:00.0",
@@ -122,7 +122,7 @@ describe("a GPU that failed in some cells", () => {
     expect(states(7)).toHaveLength(7);
   });
 
-  it("has its number on the node if each GPU has a result of its own", () => {
+  it("is reported by its number on the node even if each GPU has a result of its own", () => {
     const part = (gpu: number, result = failing("n11", 0)) => {
       const node = figuresOfNode({ ...result, devices: result.devices.slice(0, 1) }, null);
       const device = { ...node.devices[0]!, uuid: `U${gpu}`, pciBusId: `0000:${gpu}0:00.0` };

@@ -5,7 +5,7 @@ import { fleetNode, type GpuFigures, keys } from "../helpers/plain-nodes.js";
 
 const at = (minute: number, day = 20) => `2026-11-${day}T09:${String(minute).padStart(2, "0")}:00.000Z`;
 let runs = 0;
-/** A result of "n0", each of a run of its own. */
+/** A result of node n0 with a new run id. */
 const result = (
   figures: readonly GpuFigures[],
   startedAt: string | null,
@@ -25,7 +25,7 @@ describe("results of one host", () => {
 
   it.each<[string, GpuFigures[], GpuFigures]>([
     ["the median of three", [50, 52, 57], 52],
-    ["the second best of four, which was measured", [55, 50, 40, 20], 50],
+    ["the second best of four, not to an average", [55, 50, 40, 20], 50],
     ["the better of two", [55, 27.5], 55],
     ["the better of two, whatever their order", [27.5, 55], 55],
     ["the shorter of two latencies", [{ latency: 7 }, { latency: 14 }], { latency: 7 }],
@@ -37,7 +37,7 @@ describe("results of one host", () => {
       ],
       { pinned: 55, back: 50 },
     ],
-  ])("of one session have %s", (_, figures, joined) => {
+  ])("of one session are joined to %s", (_, figures, joined) => {
     const [node] = joinResults(figures.map((figure, i) => result([figure], at(i))));
     expect(node!.devices[0]!.figures).toEqual(fleetNode("n0", [joined]).devices[0]!.figures);
     expect(node).toMatchObject({ startedAt: at(figures.length - 1), earlier: [] });
@@ -60,14 +60,14 @@ describe("results of one host", () => {
     expect(figuresOf(node!)).toEqual([25, 50]);
   });
 
-  it("that are older do not count, and are kept, the newest first", () => {
+  it("of older sessions do not count, and are kept, the newest first", () => {
     const [node] = joinResults([result([50], at(0, 18)), result([40], at(0, 20)), result([45], at(0, 19))]);
     expect(figuresOf(node!)).toEqual([40]);
     expect(node!.earlier!.map(({ startedAt }) => startedAt)).toEqual([at(0, 19), at(0, 18)]);
     expect(node!.notes).toEqual(["without 2 older results of it"]);
     const [two] = joinResults([result([50], at(0, 18)), result([40], at(0, 20))]);
     expect(two!.notes).toEqual(["without 1 older result of it"]);
-    // Two of them are of one session.
+    // Two results of one session count as two.
     const [three] = joinResults([result([50], at(0, 18)), result([50], at(1, 18)), result([40], at(0, 20))]);
     expect(three!.notes).toEqual(["without 2 older results of it"]);
   });
@@ -89,7 +89,7 @@ describe("results of one host", () => {
 });
 
 describe("GPUs of several results", () => {
-  it("are the same by their UUIDs, or without any by ordinal and name", () => {
+  it("are recognized by UUID, or without one by number and name", () => {
     const gpus = (first: Partial<DeviceFigures>, second: Partial<DeviceFigures>) =>
       joinResults([result([50], at(0), {}, () => first), result([60], at(1), {}, () => second)])[0]!.devices;
     expect(gpus({ uuid: "a" }, { uuid: "a", ordinal: 3 })).toHaveLength(1);

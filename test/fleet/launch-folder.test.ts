@@ -27,12 +27,12 @@ async function launchFolder(): Promise<string> {
   return folder;
 }
 
-describe("the folder of a launch", () => {
-  test("has the instructions of the launch until nobody waits any more", async () => {
+describe("the folder by which fleet run and its nodes communicate", () => {
+  test("has the nodes' instructions until fleet run removes it", async () => {
     const folder = await launchFolder();
     expect(await readOrder(folder)).toEqual(order);
     expect(await isOrderGone(folder)).toBe(false);
-    // That a folder cannot be read is no such end.
+    // A folder that cannot be read may still be waited for.
     expect(await isOrderGone(join(folder, "order.json"))).toBe(false);
     await removeLaunchFolder(folder);
     expect(await isOrderGone(folder)).toBe(true);
@@ -49,7 +49,7 @@ describe("the folder of a launch", () => {
     expect(reports.started.get("n01")).toMatchObject({ host: "n01" });
     expect(reports.ended.get("n01")).toEqual(end);
     expect(readdirSync(folder).sort()).toEqual(["n01.ended", "n01.started", "order.json"]);
-    // A node has begun when that was seen first.
+    // The start of a node is the time when it was first seen.
     const { foundMs } = reports.started.get("n01")!;
     vi.spyOn(performance, "now").mockReturnValueOnce(foundMs + 1000);
     await reports.refresh();
@@ -57,7 +57,7 @@ describe("the folder of a launch", () => {
     expect(reports.started.get("n01")!.foundMs).toBe(foundMs);
   });
 
-  test("lets one process of a node measure, and says what it cannot write", async () => {
+  test("lets only one process of a node measure, and reports a file that cannot be written", async () => {
     const folder = await launchFolder();
     const claims = await Promise.all(["pod", "pod", "other"].map((host) => claimNode(folder, host)));
     expect(claims.sort()).toEqual([null, "other", "pod"]);
@@ -66,7 +66,7 @@ describe("the folder of a launch", () => {
     await expect(claimNode(folder, "n01")).rejects.toMatchObject({ kind: "output", message });
   });
 
-  test("says why a node failed, and what to do", async () => {
+  test("has the reason why a node failed, and what to do", async () => {
     const folder = await launchFolder();
     const entry = join(temporaryFolder(), "killed.js");
     writeFileSync(entry, 'process.kill(process.pid, "SIGKILL")');
@@ -81,12 +81,12 @@ describe("the folder of a launch", () => {
         /^A measuring process was killed \(SIGKILL\)\. .*ask for smaller sizes\.$/,
       ),
       file: null,
-      // Of a process, in nanoseconds.
+      // The duration of a process, in ns.
       wallNs: expect.toSatisfy((ns: number) => ns > 1e6),
     });
   });
 
-  test("is that of one run, even if two are given it at the same time", async () => {
+  test("belongs to one run, even if two create it at the same time", async () => {
     const folder = join(temporaryFolder(), ".fleet-run");
     const made = await Promise.allSettled([
       createLaunchFolder(folder, order),
@@ -95,7 +95,7 @@ describe("the folder of a launch", () => {
     expect(made.map(({ status }) => status).sort()).toEqual(["fulfilled", "rejected"]);
   });
 
-  test("is never left by the name of a node", async () => {
+  test("keeps the files of nodes inside, whatever their names", async () => {
     const folder = await launchFolder();
     const hosts = ["../../etc/passwd", ".hidden", "a b\n$(rm)"];
     const names = [];

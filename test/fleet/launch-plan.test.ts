@@ -10,7 +10,7 @@ import {
 } from "../../src/fleet/launch/slurm-launch.js";
 import { temporaryFolder } from "../helpers/run-cli.js";
 
-test("names of hosts can be in a launcher's line of shell, but none that the shell would obey", () => {
+test("a launcher's shell command takes host names, but none that the shell would interpret", () => {
   const planFor = (...hosts: string[]) =>
     planOfLauncher("pdsh -w {nodes}", ["pinbench", "fleet-node"], { hosts, count: hosts.length });
   expect(planFor("n01", "n02.example").launches[0]!.argv[2]).toBe('pdsh -w n01,n02.example "$@"');
@@ -25,7 +25,7 @@ const request = (changes: Partial<SlurmRequest> = {}): SlurmRequest => ({
   ...changes,
 });
 
-describe("the calls of srun", () => {
+describe("fleet run's calls of srun", () => {
   const flagsOf = (changes: Partial<SlurmRequest>, isInAllocation = false) =>
     launchesOf(request(changes), null, isInAllocation).launches[0]!.argv;
 
@@ -35,11 +35,11 @@ describe("the calls of srun", () => {
     [60, "--time=1"],
     [61, "--time=2"],
     [150, "--time=3"],
-  ])("give a node of %d s whole minutes, and never 0, which is no limit: %s", (seconds, flag) => {
+  ])("limit a node of %d s to whole minutes, and never to 0, which is no limit: %s", (seconds, flag) => {
     expect(flagsOf({ nodeNs: seconds * 1e9 }).filter((word) => word.startsWith("--time"))).toEqual([flag]);
   });
 
-  it("start a job for each node, with all of it, outside of an allocation", () => {
+  it("start an exclusive job for each node outside of an allocation", () => {
     const { launches, hosts, count } = launchesOf(request(), ["n01", "n02"], false);
     expect(launches.map(({ nodes }) => nodes)).toEqual([["n01"], ["n02"]]);
     expect(launches[1]!.argv).toEqual([
@@ -50,13 +50,13 @@ describe("the calls of srun", () => {
     expect({ hosts, count }).toEqual({ hosts: ["n01", "n02"], count: 2 });
   });
 
-  it("start steps that do not wait for each other's CPUs inside of one", () => {
+  it("start overlapping steps inside of an allocation", () => {
     const flags = flagsOf({}, true);
     expect(flags).toContain("--overlap");
     expect(flags).not.toContain("--exclusive");
   });
 
-  it("leave the nodes to Slurm if only their number is requested", () => {
+  it("leave the choice of nodes to Slurm if only their number is requested", () => {
     const { launches, hosts, count } = launchesOf(request({ nodes: 7 }), null, false);
     expect(launches.map(({ nodes }) => nodes)).toEqual([null]);
     expect(launches[0]!.argv.slice(-3)).toEqual(["--nodes=7", "pinbench", "fleet-node"]);
@@ -72,17 +72,17 @@ describe("the calls of srun", () => {
   });
 });
 
-it("a node that a list has twice is measured once", async () => {
+it("a node that is twice in --nodes is measured once", async () => {
   expect(await expandNodes("n2, n1,n2")).toEqual(["n2", "n1"]);
 });
 
-it("a launcher's line has the nodes at each {nodes}", () => {
+it("a launcher's command has the node names at each {nodes}", () => {
   const { launches } = planOfLauncher("sh -c '{nodes}' {nodes}", ["p"], { hosts: ["a", "b"], count: 2 });
   expect(launches[0]!.argv[2]).toBe(`sh -c 'a,b' a,b "$@"`);
 });
 
-describe("with the programs of Slurm", () => {
-  /** Programs that have these lines. */
+describe("with Slurm's programs", () => {
+  /** Puts shell scripts with these lines into the PATH. */
   const programs = (lines: Readonly<Record<string, string>>) => {
     const folder = temporaryFolder();
     for (const [name, line] of Object.entries(lines)) {
@@ -96,7 +96,7 @@ describe("with the programs of Slurm", () => {
   const hostsOf = async (nodes: number | string, env = {}) =>
     (await planOfSlurm(request({ nodes }), env)).hosts;
 
-  it("a plan has the first nodes of an allocation, or those of it that are named", async () => {
+  it("fleet run takes the first nodes of an allocation, or those that --nodes names", async () => {
     expect(await hostsOf(2, allocation)).toEqual(["n1", "n2"]);
     expect(await hostsOf(3, allocation)).toEqual(["n1", "n2", "n3"]);
     expect(await hostsOf("n3,n1", allocation)).toEqual(["n3", "n1"]);
@@ -105,7 +105,7 @@ describe("with the programs of Slurm", () => {
     await expect(hostsOf(4, allocation)).rejects.toThrow("--nodes 4 is more than the 3 nodes of this");
   });
 
-  it("a list is what scontrol expands, and its names are those of nodes", async () => {
+  it("a list of nodes is expanded by scontrol, and invalid names are refused", async () => {
     const message = 'scontrol does not expand the list of nodes "n[1-".';
     await expect(expandNodes("n[1-")).rejects.toThrow(message);
     programs({ scontrol: 'echo "$3"' });
@@ -119,8 +119,8 @@ describe("with the programs of Slurm", () => {
 
   it.each([
     ["all jobs of its name outside of an allocation", {}, "--quiet --name=pinbench-1\n"],
-    ["nothing inside of one, where srun ends its steps and the job goes on", allocation, null],
-  ])("a plan cancels %s", async (_, env, called) => {
+    ["nothing inside of an allocation, where srun ends its steps", allocation, null],
+  ])("a cancelled fleet run ends %s", async (_, env, called) => {
     const said = join(temporaryFolder(), "said");
     programs({ srun: "exit 1", scancel: `echo "$@" > ${said}` });
     await (await planOfSlurm(request({ nodes: "n1" }), env)).cancel();

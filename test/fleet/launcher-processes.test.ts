@@ -16,12 +16,12 @@ test("a launcher that has ended with all its processes gets no signal, as its id
   launchers.start(["true"], null);
   await vi.waitUntil(() => launchers.haveEnded, { timeout: 10_000 });
   launchers.start(["sh", "-c", "sleep 1000 & exit 3"], null);
-  // One of them runs still.
+  // One of them still runs.
   expect(launchers.haveEnded).toBe(false);
   await vi.waitUntil(() => launchers.haveEnded, { timeout: 10_000 });
   expect(launchers.all.map(({ exitCode }) => exitCode)).toEqual([0, 3]);
   const [[ended], [lasting]] = watch.mock.calls as [[number], [number]];
-  // Nor by the guard, which signals what it watches where this process is killed.
+  // The guard, which ends what it watches if this process is killed, forgets it too.
   expect(forget.mock.calls).toEqual([[ended]]);
   const kill = vi.spyOn(process, "kill");
   await launchers.end();
@@ -42,7 +42,7 @@ test("a launcher that does not heed SIGTERM is killed", async () => {
   });
   const [launcher] = launchers.all;
   await vi.waitUntil(() => launcher!.stderr === "ready\n", { timeout: 10_000 });
-  // Its patience passes sooner than it would.
+  // The clock runs faster, so that the grace period ends soon.
   const beganMs = performance.now();
   let looks = 0;
   vi.spyOn(performance, "now").mockImplementation(() => beganMs + 1000 * looks++);
@@ -50,7 +50,7 @@ test("a launcher that does not heed SIGTERM is killed", async () => {
   await vi.waitUntil(() => launchers.haveEnded, { timeout: 10_000 });
 });
 
-/** A fleet of these launchers, which has a minute. */
+/** A fleet run with these launchers and a deadline of a minute. */
 function launchOf(
   launches: { argv: string[]; nodes: string[] }[],
   plan: Partial<LaunchPlan> = {},
@@ -73,7 +73,7 @@ function launchOf(
 
 const listIn = (folder: string) => JSON.parse(readFileSync(join(folder, manifestName), "utf8"));
 
-test("a fleet shows its time against its limit, also when all nodes have begun, and cancels what runs when it is interrupted", async () => {
+test("a fleet run reports its elapsed time and its limit, and cancels its jobs when it is interrupted", async () => {
   const cancel = vi.fn();
   const { folder, launch } = launchOf([{ argv: ["sleep", "1000"], nodes: ["n1"] }], { cancel });
   const controller = new AbortController();
@@ -91,7 +91,7 @@ test("a fleet shows its time against its limit, also when all nodes have begun, 
   expect(cancel).toHaveBeenCalledOnce();
 });
 
-test("a fleet waits for all nodes, and lists what became of each", async () => {
+test("a fleet run waits for all nodes, and lists what became of each", async () => {
   const cancel = vi.fn();
   const sleeping = ["n10", "n2", "n1"].map((host) => ({ argv: ["sleep", "1000"], nodes: [host] }));
   const { folder, launch } = launchOf(sleeping, { cancel });
@@ -127,7 +127,7 @@ test("a fleet waits for all nodes, and lists what became of each", async () => {
   });
 });
 
-test("a fleet ends when all launchers have ended, and cancels nothing then", async () => {
+test("a fleet run ends when all launchers have ended, and cancels nothing then", async () => {
   const cancel = vi.fn();
   const { folder, launch } = launchOf(
     [0, 5].map((exitCode) => ({ argv: ["sh", "-c", `exit ${exitCode}`], nodes: [`n${exitCode}`] })),
@@ -143,7 +143,7 @@ test("a fleet ends when all launchers have ended, and cancels nothing then", asy
   expect(cancel).not.toHaveBeenCalled();
 });
 
-test("a node that did not start has the last words of its launcher, or how that ended", async () => {
+test("a node that did not start is listed with its launcher's last messages, or with its exit", async () => {
   const scripts = {
     a: "for word in first second third; do echo $word >&2; done; echo 'srun: Job step aborted' >&2; exit 1",
     b: "exit 5",

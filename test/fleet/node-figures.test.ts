@@ -13,7 +13,7 @@ import {
 } from "../helpers/result-document.js";
 
 const twoGpus = [0, 1].map((ordinal) => buildDevice({ ordinal, uuid: `GPU-${ordinal}` }));
-/** GPUs that were chosen of several: their places in the list are not their numbers. */
+/** Two of several GPUs: their numbers differ from their positions in the list. */
 const chosen = [1, 3].map((ordinal) => buildDevice({ ordinal, uuid: `GPU-${ordinal}` }));
 const nodeOf = (cells: CellResult[], part: DocumentPart = {}, devices = twoGpus) =>
   figuresOfNode(buildDocument({ devices, ...part, cells }), null);
@@ -41,7 +41,7 @@ describe("a node's figures", () => {
     ]);
   });
 
-  it("have the same key for all GPUs", () => {
+  it("have keys that do not depend on the GPU", () => {
     const [first, second] = nodeOf([on(0), on(1)]).devices.map((device) => [...device.figures.keys()]);
     expect(first).toEqual(second);
     const kind = { cell: "h2d/pinned/67108864/w1/throughput/cold", moved: "h2d", unit: "GB/s" } as const;
@@ -77,7 +77,7 @@ describe("a node's state", () => {
     });
   });
 
-  it("is that of its run, if this was interrupted or failed", () => {
+  it("is failed if its run failed or was interrupted", () => {
     const run = (status: "failed" | "interrupted", error: object | null = null) =>
       nodeOf([on(0)], { run: { status, error } as never });
     expect(run("interrupted")).toMatchObject({
@@ -88,7 +88,7 @@ describe("a node's state", () => {
     expect(run("failed", { message: "lost" })).toMatchObject({ reason: "its run failed: lost" });
   });
 
-  it("is wrong data of these GPUs", () => {
+  it("is wrong data, with the GPUs whose copies were wrong", () => {
     const wrong = (device: number) => buildMismatch({ device });
     const at = ` at ${timeText(nodeOf([]).startedAt!)}`;
     expect(nodeOf([wrong(1), wrong(1), on(0)]).reason).toBe(`copies of GPU 1 came back wrong${at}`);
@@ -104,7 +104,7 @@ describe("a node's state", () => {
 describe("a node's links", () => {
   const link = (changes: object) => buildDevice({ link: { ...twoGpus[0]!.link!, ...changes } as never });
 
-  it("are known by both generation and width", () => {
+  it("are known only with both generation and width", () => {
     const linkOf = (changes: object) => nodeOf([on(0)], {}, [link(changes)]).devices[0]!;
     expect(linkOf({ width: 8, maxGeneration: 4 })).toMatchObject({
       link: { generation: 5, width: 8 },
@@ -120,7 +120,7 @@ describe("a node's links", () => {
     expect([linkText(null), linkText({ generation: 4, width: 8 })]).toEqual([null, "gen4 x8"]);
   });
 
-  it("can do what the best of its GPUs can: a generation counts as twice the lanes", () => {
+  it("are as capable as the best GPU's, and a generation counts as twice the lanes", () => {
     const best = (...changes: object[]) => nodeOf([on(0)], {}, changes.map(link)).facts.linkCapability;
     expect(best({ maxWidth: 8 }, {})).toBe("gen5 x16");
     expect(best({ maxGeneration: 4, maxWidth: 16 }, { maxGeneration: 5, maxWidth: 4 })).toBe("gen4 x16");
@@ -128,7 +128,7 @@ describe("a node's links", () => {
     expect(best({ maxWidth: null })).toBeNull();
   });
 
-  it("are a fact of it, as are workers that were put on one NUMA node", () => {
+  it("come with other facts: the workers' NUMA node, chosen GPUs, and the node's name", () => {
     const document = buildDocument({ devices: twoGpus, cells: [on(0)] });
     const workersOn = (numa: number | null) =>
       figuresOfNode({ ...document, plan: { ...document.plan!, numa } as never }, null).facts.workersOn;

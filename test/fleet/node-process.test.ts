@@ -7,7 +7,7 @@ import { fillRunSettings } from "../../src/settings/settings.js";
 import { buildCell, buildDocument } from "../helpers/result-document.js";
 import { pinbench, temporaryFolder } from "../helpers/run-cli.js";
 
-test("a node without a driver fails with what mends it, and no advice to measure the emulated device", async () => {
+test("a node without a driver fails with a remedy, and without advice to measure the emulated device", async () => {
   const folder = join(temporaryFolder(), ".fleet-run");
   const settings = fillRunSettings({ origin: "flag", values: { backend: "cuda" } });
   await createLaunchFolder(folder, { schemaVersion: 1, settings, labels: {}, nodeDeadlineNs: 60e9 });
@@ -22,7 +22,7 @@ test("a node without a driver fails with what mends it, and no advice to measure
   });
 });
 
-/** A node whose process has a result as soon as it is asked to end, and not before. */
+/** A node whose process writes a result only when it is asked to end. */
 async function startNode(nodeDeadlineNs: number) {
   const results = temporaryFolder();
   const folder = join(results, ".fleet-run");
@@ -59,14 +59,14 @@ test("a node stops if nobody waits for it any more, and leaves no result", async
   expect(readdirSync(results)).toEqual([]);
 });
 
-test("a node that is late says so, and its result, which was cut off, does not count", async () => {
+test("a node that exceeds its time limit reports that it is late, and leaves no result", async () => {
   const { results, folder, measuring } = await startNode(1e9);
   await measuring;
   expect(readdirSync(results)).toEqual([".fleet-run"]);
   expect(endIn(folder)).toMatchObject({ state: "late", file: null });
 });
 
-test("a node that is interrupted says so, and its result, which was cut off, does not count", async () => {
+test("a node that is interrupted reports a failure, and leaves no result", async () => {
   const { results, folder, measuring, interrupt } = await startNode(3600e9);
   interrupt();
   await measuring;

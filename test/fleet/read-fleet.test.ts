@@ -44,13 +44,13 @@ describe("results of nodes", () => {
   it("are missing with the reason of the latest launch, if several launches lack them", async () => {
     const [early, late] = ["2026-11-20", "2026-11-21"].map((day) => `${day}T10:00:00.000Z`);
     const lost = (reason: string) => manifest([{ host: "n1", state: "failed", reason }]);
-    // The folders' names are in the other order.
+    // The order of folder names is the opposite.
     write("a/fleet-run.json", { ...lost("It was on Saturday."), startedAt: late });
     write("b/fleet-run.json", { ...lost("It was on Friday."), startedAt: early });
     expect(described((await readFleet([folder])).nodes)).toEqual([["n1", "failed", "It was on Saturday."]]);
   });
 
-  it("are read from among other documents and files, which are passed over", async () => {
+  it("are found among other documents and files, which are ignored", async () => {
     write("n00.json", nodeResult("n00"));
     write("fleet.json", judged(nodeResults(2)));
     const others = ["comparison", "tuning", "history", "baseline", "diagnosis", "explanation", "pinning"];
@@ -63,7 +63,7 @@ describe("results of nodes", () => {
     expect(described((await readFleet([folder])).nodes)).toEqual([["n00", "measured", null]]);
   });
 
-  it("that cannot be read are nodes with the reason, and do not keep the others out", async () => {
+  it("that cannot be read are listed with the reason, and the others are read", async () => {
     write("n00.json", nodeResult("n00"));
     const [odd, without, twice] = ["n05", "n06", "n07"].map((host) => nodeResult(host));
     const [cell] = odd!.cells;
@@ -105,14 +105,14 @@ describe("results of nodes", () => {
     ]);
   });
 
-  it("that have a label that names the node are that node's", async () => {
+  it("with the label node belong to the node of that name", async () => {
     const result = nodeResult("login1");
     write("a.json", { ...result, run: { ...result.run, labels: { node: "n17", rack: "7" } } });
     const { nodes } = await readFleet([folder]);
     expect(nodes.map(({ host, labels }) => [host, labels.rack])).toEqual([["n17", "7"]]);
   });
 
-  it("are all from before --since: a usage error", async () => {
+  it("are a usage error if all are older than --since", async () => {
     for (const [day, name] of [20, 21, 19].map((one) => [one, `n${one}`] as const)) {
       const run = { startedAt: `2026-11-${day}T10:00:00.000Z` };
       write(`${name}.json`, nodeResult(name, { document: { run } }));
@@ -121,7 +121,7 @@ describe("results of nodes", () => {
     await expect(read).rejects.toThrow("there is no result of a node from 2026-11-22 00:00 UTC on in");
   });
 
-  it("do not exist: a usage error", async () => {
+  it("are a usage error if there are none", async () => {
     await expect(readFleet([folder])).rejects.toMatchObject({
       kind: "usage",
       message: `there is no result of a node in ${folder}.`,
@@ -154,7 +154,7 @@ describe("a folder that `fleet run` filled", () => {
     ]);
   });
 
-  it("has rows for nodes that failed in it, though older results of them lie beside it", async () => {
+  it("has a row for a node that failed, even if another folder has its older result", async () => {
     for (const host of ["n1", "n2"]) {
       const before = { document: { run: { startedAt: "2026-11-19T10:00:00.000Z" } } };
       write(`monday/${host}.json`, nodeResult(host, before));
@@ -214,7 +214,7 @@ describe("a folder that `fleet run` filled", () => {
     expect(leftOut).toEqual(leftOutHosts);
   });
 
-  it("may have no result at all, and a folder named confirm without a list has results of its own", async () => {
+  it("may have no result, and a folder named confirm counts as results if it has no list", async () => {
     write("monday/fleet-run.json", manifest([{ host: "n1", state: "failed", reason: "it fell over" }]));
     expect(described((await readFleet([folder])).nodes)).toEqual([["n1", "failed", "it fell over"]]);
     write("confirm/n00.json", nodeResult("n00"));
@@ -229,7 +229,7 @@ describe("a folder that `fleet run` filled", () => {
     expect(described((await readFleet([folder])).nodes)).toEqual([["n1", "measured", null]]);
   });
 
-  it("keeps the figures of fresh processes on suspects apart", async () => {
+  it("keeps the second measurements of slow nodes apart", async () => {
     for (const result of nodeResults(6, { n03: { speed: pinnedAt(0.5) } })) {
       write(`${result.host!.hostname}.json`, result);
     }
@@ -249,7 +249,7 @@ describe("a folder that `fleet run` filled", () => {
   });
 });
 
-it("a node with wrong data has the state of its other results, if --since leaves those out", async () => {
+it("a node with wrong data has the state of its later results, if --since leaves out the wrong ones", async () => {
   const at = (time: string) =>
     nodeResult("n00", {
       document: { run: { id: `run at ${time}`, startedAt: `2026-11-20T${time}:00.000Z` } },

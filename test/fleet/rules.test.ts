@@ -18,7 +18,7 @@ import {
 } from "../helpers/plain-nodes.js";
 import { seeded } from "../helpers/seeded.js";
 
-/** Fleets, and which of their nodes, GPUs, parts and slots are called slow. */
+/** Which nodes, GPUs, parts and slots of a fleet are called slow. */
 
 type Request = Parameters<typeof judged>[1];
 type Gpus = readonly (readonly GpuFigures[])[];
@@ -40,17 +40,17 @@ const verdictOf = (fleet: FleetDocument): Verdict => ({
   slots: fleet.groups.flatMap(({ notes }) => notes.filter((text) => text.includes("on nearly all"))).length,
 });
 
-/** Healthy machines have these rates both ways. */
+/** A reference with this rate in both directions. */
 const known = (rate: number, tolerance = 0.05, more: object = {}): Request => ({
   referenceOf: () => ({ h2d: rate, d2h: rate, together: null, tolerance, source: "recordings", ...more }),
 });
 
-/** This many nodes of GPUs with 50 GB/s, times a factor of a GPU. */
+/** This number of nodes, whose GPUs have 50 GB/s times a factor. */
 const fleet = (nodes: number, gpus: number, timesOf: (node: number, gpu: number) => number = () => 1): Gpus =>
   Array.from({ length: nodes }, (_, node) =>
     Array.from({ length: gpus }, (_, gpu) => 50 * timesOf(node, gpu) * wobble(node)),
   );
-/** A speed of some nodes ("7") and GPUs ("7 1"). */
+/** Factors on the speed of some nodes ("7") and GPUs ("7 1"). */
 const slowAt =
   (...places: [string, number][]) =>
   (node: number, gpu: number) =>
@@ -73,7 +73,7 @@ it.each([
   row("a node that lost more than the threshold", fleet(12, 2, slowAt(["7", 0.957])), { slow: ["n07 all"] }),
   row("no node that lost less than the threshold", fleet(12, 2, slowAt(["7", 0.963])), {}),
   row(
-    "a node by a narrower threshold, no closer than 4 times the least noise",
+    "a node that lost 4.3 % with a threshold of 1 %",
     fleet(12, 2, slowAt(["7", 0.957])),
     { slow: ["n07 all"] },
     { rule: { threshold: 0.01 } },
@@ -87,37 +87,37 @@ it.each([
   row("two GPUs of two nodes", fleet(12, 2, slowAt(["3 0", 0.8], ["9 1", 0.25])), {
     slow: ["n03 0", "n09 1"],
   }),
-  row("a GPU alone in its node by its number", fleet(12, 1, slowAt(["5", 0.8])), { slow: ["n05 0"] }),
+  row("the GPU of a node with only one GPU", fleet(12, 1, slowAt(["5", 0.8])), { slow: ["n05 0"] }),
   row(
-    "a long latency, and no short one",
+    "a GPU with a long latency, and none with a short one",
     Array.from({ length: 12 }, (_, i) => [{ latency: i === 1 ? 0.8 : i === 2 ? 20 : 4 * wobble(i) }]),
     { slow: ["n02 0"] },
   ),
   row(
-    "the node if most of its GPUs are slow",
+    "the whole node if most of its GPUs are slow",
     fleet(12, 4, slowAt(["5 0", 0.8], ["5 1", 0.8], ["5 2", 0.8])),
     { slow: ["n05 all"] },
   ),
-  row("the GPUs if half of them are", fleet(12, 4, slowAt(["5 0", 0.8], ["5 1", 0.8])), {
+  row("the single GPUs if half of a node's are slow", fleet(12, 4, slowAt(["5 0", 0.8], ["5 1", 0.8])), {
     slow: ["n05 0", "n05 1"],
   }),
   row("a slow node and one of its GPUs that is slower yet", fleet(12, 4, slowAt(["5", 0.8], ["5 2", 0.6])), {
     slow: ["n05 2", "n05 all"],
   }),
-  row("a GPU of a pair of nodes", fleet(2, 4, slowAt(["1 2", 0.9])), { slow: ["n01 2"] }),
-  row("a GPU of a single node", fleet(1, 8, slowAt(["0 5", 0.5])), { slow: ["n00 5"] }),
-  row("nothing of a single GPU", fleet(1, 1), {}),
+  row("a slow GPU among two nodes", fleet(2, 4, slowAt(["1 2", 0.9])), { slow: ["n01 2"] }),
+  row("a slow GPU of a single node", fleet(1, 8, slowAt(["0 5", 0.5])), { slow: ["n00 5"] }),
+  row("no GPU if there is only one", fleet(1, 1), {}),
   row(
     "none of two GPUs of one node, because nothing shows which is healthy",
     fleet(1, 2, slowAt(["0 1", 0.5])),
     {},
   ),
 
-  row("a slower part of two nodes", fleet(2, 4, slowAt(["1", 0.8])), { part: hosts(1) }),
+  row("the slower of two nodes as a slower part", fleet(2, 4, slowAt(["1", 0.8])), { part: hosts(1) }),
   row("no part of two nodes that differ by less than 4 %", fleet(2, 4, slowAt(["1", 0.965])), {}),
-  row("a slower part of three nodes", fleet(3, 1, slowAt(["1", 0.8])), { part: hosts(1) }),
+  row("the slower of three nodes as a slower part", fleet(3, 1, slowAt(["1", 0.8])), { part: hosts(1) }),
   row(
-    "a slower part of a quarter of the nodes",
+    "a quarter of the nodes as a slower part",
     fleet(24, 2, (node) => (node < 6 ? 0.8 : 1)),
     { part: upTo(6) },
   ),
@@ -127,7 +127,7 @@ it.each([
     { slow: upTo(6).map((host) => `${host} 0`) },
   ),
   row(
-    "a slower part of most nodes",
+    "most nodes as the slower part",
     fleet(8, 2, (node) => (node < 6 ? 0.5 : 1)),
     { part: upTo(6) },
   ),
@@ -182,20 +182,20 @@ it.each([
   ),
   row("a single GPU below the reference", fleet(1, 1, all(0.8)), { slow: ["n00 0"] }, known(50)),
   row("no GPU within the tolerance of the reference", fleet(3, 1, all(0.96)), {}, known(50)),
-  row("a node that both rules find once", fleet(12, 4, slowAt(["5", 0.5])), { slow: ["n05 all"] }, known(50)),
+  row("a node found by both rules once", fleet(12, 4, slowAt(["5", 0.5])), { slow: ["n05 all"] }, known(50)),
   row(
     "the node if most of its GPUs are below the reference, and the GPUs if fewer are",
     fleet(12, 8, (node, gpu) => ((node === 5 && gpu > 2) || (node === 7 && gpu < 4) ? 0.9 : 0.96)),
     { slow: ["n05 all", "n07 0", "n07 1", "n07 2", "n07 3"] },
     known(50),
   ),
-  row("no pageable copies below a reference", pageable(fleet(3, 1)), {}, known(50)),
-])("a fleet names %s", (_, { gpus, verdict, request }) => {
+  row("no pageable copies, as references are for pinned ones", pageable(fleet(3, 1)), {}, known(50)),
+])("the verdict on a fleet names %s", (_, { gpus, verdict, request }) => {
   const fleetOf = judged([], { nodes: fleetNodes(gpus), ...request });
   expect(verdictOf(fleetOf)).toEqual({ slow: [], part: [], slots: 0, ...verdict });
 });
 
-describe("faults that were missed", () => {
+describe("faults that earlier rules missed", () => {
   const h200 = { referenceOf: expectationOf };
   const { normal } = seeded(53);
   /** Healthy GPUs of 55 GB/s whose nodes differ by half a per cent. */
@@ -207,7 +207,7 @@ describe("faults that were missed", () => {
       }),
     );
 
-  it.each([2, 3, 4, 8, 12])("an H200 at 44 of 55 GB/s is slow among %i", (count) => {
+  it.each([2, 3, 4, 8, 12])("an H200 at 44 instead of 55 GB/s is named among %i nodes", (count) => {
     for (let run = 0; run < 30; ++run)
       expect(named(judged([], { nodes: ofHalfPercent(count, 1), ...h200 }))).toEqual(["n01 0"]);
   });
@@ -293,7 +293,7 @@ describe("nodes that are measured again", () => {
     ]);
   });
 
-  it("are known by the UUIDs of their GPUs, whatever their numbers are", () => {
+  it("are matched by the UUIDs of their GPUs, whatever the GPUs' numbers are", () => {
     const fresh = again("n07", [50, 40]);
     const swapped = { ...fresh, devices: fresh.devices.map((gpu) => ({ ...gpu, ordinal: 1 - gpu.ordinal })) };
     expect(withFresh(swapped).outliers.find(({ host }) => host === "n07")!.confirmed).toBe(true);
@@ -386,14 +386,14 @@ it("GPUs of one model and link are compared, whatever their nodes' drivers and C
     ["L4", 4],
   ]);
   expect(outliers).toEqual([]);
-  // A narrower slot makes another group, and a note.
+  // A node with a narrower slot is a group of its own with a note.
   const narrow = { ...nodes[9]!, facts: { ...nodes[9]!.facts, linkCapability: "gen5 x8" } };
   expect(judged([], { nodes: nodes.with(9, narrow) }).groups.at(-1)!.notes).toEqual([
     "Its link can do gen5 x8, and 5 nodes that are otherwise alike gen5 x16: look for another slot, riser or setting of the firmware.",
   ]);
 });
 
-it("copies that the CPU has a part in have the wider threshold and noise", () => {
+it("copies in which the CPU takes part have a wider threshold in a fleet", () => {
   const cell = (rest: string, unit: "GB/s" | "us" = "GB/s") =>
     keyOf({ cell: `h2d/${rest}/cold`, moved: "h2d", unit });
   const boundOf = (key: string) => {
@@ -410,7 +410,7 @@ it("copies that the CPU has a part in have the wider threshold and noise", () =>
   expect(boundOf(cell("pinned/4096/w1/latency", "us"))).toBeCloseTo(-Math.expm1(-0.2), 6);
 });
 
-it("the verdict depends on no order of the nodes, and on no unit of the rates", () => {
+it("the verdict on a fleet does not depend on the order of nodes or the unit of rates", () => {
   const rate = fc.double({ min: 20, max: 60, noNaN: true });
   const gpus = fc.array(fc.array(rate, { minLength: 2, maxLength: 2 }), { minLength: 1, maxLength: 9 });
   fc.assert(
@@ -427,7 +427,7 @@ it("the verdict depends on no order of the nodes, and on no unit of the rates", 
   );
 });
 
-it("healthy fleets have nothing slow, and a node that lost 10 % is found, with machines 0.3 % apart", () => {
+it("among machines that differ by 0.3 %, a node that lost 10 % is found, and no healthy one", () => {
   const { normal } = seeded(104);
   for (const count of [2, 3, 5, 12, 40]) {
     for (let run = 0; run < 20; ++run) {
@@ -492,7 +492,7 @@ describe("nodes are compared", () => {
   });
 });
 
-it("the slots of the GPUs are named if a slower part has others", () => {
+it("a slower part's PCI slots are named if other nodes use different slots", () => {
   const nodes = nodesOf(8, (node) => [node < 4 ? 40 : 50]).map((node, index) => ({
     ...node,
     devices: node.devices.map((gpu) => ({ ...gpu, pciBusId: index < 4 ? "0000:81:00.0" : "0000:01:00.0" })),

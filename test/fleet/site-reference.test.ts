@@ -57,20 +57,16 @@ describe("a site's own reference", () => {
   it.each<[string, (node: number) => GpuFigures[], number]>([
     ["5 % at least", (node) => [both(node === 3 ? 49 : 50, 40)], 0.05],
     [
-      "twice what the lowest healthy GPU is below the median",
+      "twice the loss of the lowest healthy GPU below the median",
       (node) => [both(node === 3 ? 48.5 : 50, 40)],
       0.06,
     ],
     [
-      "that of the wider direction, of any GPU",
+      "the deviation of the noisier direction, over all GPUs",
       (node) => [both(50, 40), both(50, node === 5 ? 38.4 : 40)],
       0.08,
     ],
-    [
-      "half at most, of GPUs that are so far apart that none is slow",
-      (node) => [both(25 + 4 * node, 40)],
-      0.5,
-    ],
+    ["at most 50 %, even if GPUs differ so much that none is slow", (node) => [both(25 + 4 * node, 40)], 0.5],
   ])("tolerates %s", (_, figures, tolerance) => {
     expect(referenceOf(eight(figures))[0]!.tolerance).toBe(tolerance);
   });
@@ -85,7 +81,7 @@ describe("a site's own reference", () => {
     expect(listed).toMatchObject({ driver: null, sources: ["16 nodes of this site, 2026-11-20"] });
   });
 
-  it("never exceeds the link, needs both directions, and a link that is known", () => {
+  it("never exceeds the link's limit, and needs both directions and a known link", () => {
     expect(referenceOf(eight(() => [both(70)]))[0]!.alone).toEqual({ h2d: 1, d2h: 1 });
     expect(() => referenceOf(eight(() => [50]))).toThrow("no reference can be made");
     const unknown = eight(() => [both(50)]).map((node) => ({
@@ -95,7 +91,7 @@ describe("a site's own reference", () => {
     expect(() => referenceOf(unknown)).toThrow("no reference can be made");
   });
 
-  it("has what several GPUs reach together, of the largest number that copied", () => {
+  it("has the rates of simultaneous copies for the largest number of GPUs", () => {
     const more = (count: number, h2d: number) =>
       (["h2d", "d2h"] as const).map((moved) => {
         const which = Array.from({ length: count }, (_, i) => i).join("-");
@@ -142,7 +138,7 @@ describe("a site's own reference", () => {
   const ofSite = siteReferenceOf(judged([], { nodes: site() }));
   const bySite: ReferenceOf = (device, ofLink) => expectationOf(device, ofLink, ofSite);
 
-  it("names a slow node of its kind later, if it is one of two", () => {
+  it("later finds the slow one of two nodes of that model", () => {
     const two = [a100("b0", 24), a100("b1", 19)];
     const named = (of: ReferenceOf) =>
       judged([], { nodes: two, referenceOf: of }).outliers.map(({ host }) => host);

@@ -27,17 +27,17 @@ beforeEach(async ({ skip }) => {
 }, 30_000);
 
 const slowLink = "all:slow=10";
-/** So slow, 7 ms a copy, that other programs on a busy machine cannot make copies much slower. */
+/** Copies take 7 ms, so that other programs hardly change their rate. */
 const steadyLink = { PINBENCH_EMULATED_LINK: "4e7" };
 
 describe("a fleet on Slurm", () => {
-  test("drains the nodes that are named, and no others by a name that stands for several", async () => {
+  test("drains only the node with that name, even if other names stand for several nodes", async () => {
     const folder = temporaryFolder();
     const names = ["ALL", "all", "n[01-04]", "n02,n03", "n04"];
     const document = buildFleet({
-      // Where most are slow, no line drains any.
+      // If most nodes are slow, no line drains any.
       nodes: [...slurm.nodes, ...names, ...Array.from({ length: 4 }, (_, i) => `healthy${i}`)],
-      // Each for a reason of its own, which makes a line of its own.
+      // Different reasons, so that each node has its own line.
       outliers: names.map((host, device) => buildOutlier(host, { device })),
     });
     writeFileSync(join(folder, "fleet.json"), JSON.stringify(document));
@@ -59,7 +59,7 @@ describe("a fleet on Slurm", () => {
     }
   });
 
-  test("with one slow node has a finding after that node was measured again", {
+  test("with one slow node reports it after measuring that node again", {
     retry: 2,
   }, async () => {
     const folder = temporaryFolder();
@@ -77,7 +77,7 @@ describe("a fleet on Slurm", () => {
     );
     expect(exitCode, stderr).toBe(1);
     const fleet = JSON.parse(stdout) as FleetDocument;
-    // One of four is a part: nothing shows that most are healthy.
+    // One slow node of four is a slower part: it is unknown whether most nodes are healthy.
     expect(fleet.groups.map(({ slowPart }) => slowPart?.hosts)).toEqual([["n02"]]);
     expect(fleet.nodes.map(({ host, state }) => `${host} ${state}`)).toEqual([
       "n01 measured",
@@ -86,7 +86,7 @@ describe("a fleet on Slurm", () => {
       "n04 measured",
     ]);
     expect(fleet.nodes[0]!.labels).toEqual({ rack: "7", node: "n01" });
-    // Another one may look slow too where other programs use the CPUs.
+    // Another node may look slow too if other programs use the CPUs.
     expect(statesOf(join(output, "confirm"))).toMatchObject({ n02: "measured" });
     expect(readdirSync(output)).not.toContain(".fleet-run");
   });
@@ -124,7 +124,7 @@ describe("a fleet on Slurm", () => {
     await slurm.untilEmpty();
   });
 
-  test("within an allocation, as sbatch gives one", async () => {
+  test("measures the first nodes of an allocation made by sbatch", async () => {
     const folder = temporaryFolder();
     const output = join(folder, "fleet");
     const command = [process.execPath, pinbench, "fleet", "run", "--nodes", "2", "--output", output];
@@ -137,7 +137,7 @@ describe("a fleet on Slurm", () => {
     expect(statesOf(output)).toEqual({ n01: "measured", n02: "measured" });
   });
 
-  test("every night, by the script of docs/fleet.md, keeps each report", async () => {
+  test("keeps a report of each night with the script of docs/fleet.md", async () => {
     const folder = temporaryFolder();
     const docs = readFileSync(new URL("../../docs/fleet.md", import.meta.url), "utf8");
     const [, script = ""] = /```bash\n(#!\/bin\/sh\n#SBATCH[\s\S]*?)```/.exec(docs) ?? [];

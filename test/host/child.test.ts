@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { Child, describeExit, Family, shellExitCode } from "../../src/host/child.js";
 
-/* The processes of a command, by a /proc and a clock that a test makes up. */
+/* The processes of a command, with a simulated /proc and clock. */
 
 interface Played {
   parent: number;
@@ -84,7 +84,7 @@ const run = (pid: number, changes: Partial<Played> = {}) =>
 const familyOf = () => new Family(["PINBENCH_TUNE_SOCKET", "/tmp/job/hook"]);
 
 describe("the processes of a command", () => {
-  it("are those with its mark, and all that these have started", () => {
+  it("are those with its variable in their environment, and all that these have started", () => {
     run(30, { parent: 20 });
     run(10, { environ: mark });
     run(20, { parent: 10, environ: "" });
@@ -102,7 +102,7 @@ describe("the processes of a command", () => {
     expect(family.list()).toEqual([10]);
   });
 
-  it("include earlier ones without their parent, but no other process with a reused id", () => {
+  it("include known processes that lost their parent, but no new process with a reused id", () => {
     run(10, { environ: mark });
     run(20, { parent: 10 });
     run(30, { parent: 10 });
@@ -132,7 +132,7 @@ describe("a command is ended", () => {
     ]);
   });
 
-  it("with a shell that is stopped before its training is interrupted, and never goes on", async () => {
+  it("by stopping its shell first, so that the shell never continues after its training ends", async () => {
     run(10, { environ: mark, heeds: "SIGINT" });
     run(20, { parent: 10, heeds: "SIGINT" });
     run(30, { parent: 20, heeds: "SIGTERM" });
@@ -148,7 +148,7 @@ describe("a command is ended", () => {
     expect(world.removed.toSorted()).toEqual([10, 20, 30]);
   });
 
-  it("without force for the keepers of its shared memory, until they have had five seconds for that", async () => {
+  it("without killing its managers of shared memory before they have had five seconds to clean up", async () => {
     run(10, { environ: mark, heeds: "SIGINT" });
     run(20, { environ: mark, isKeeper: true });
     await familyOf().end();
@@ -165,7 +165,7 @@ it.each([
   [{ code: 7, signal: null }, 7, "ended with exit code 7"],
   [{ code: null, signal: "SIGSEGV" }, 139, "was killed (SIGSEGV)"],
   [{ code: null, signal: "SIGINT" }, 130, "was killed (SIGINT)"],
-] as const)("%o is %i of a shell, and %s", (exit, code, text) => {
+] as const)("the exit %o is code %i in a shell, and described as: %s", (exit, code, text) => {
   expect([shellExitCode(exit), describeExit(exit)]).toEqual([code, text]);
 });
 

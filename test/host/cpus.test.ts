@@ -6,28 +6,28 @@ const status = (list: string) => ({
   "proc/self/status": `Name:\tnode\nCpus_allowed:\tff\nCpus_allowed_list:\t${list}`,
 });
 
-describe("a kernel's CPU list", () => {
+describe("a CPU list of the kernel", () => {
   it.each([
     ["0", [0]],
     ["0-3", [0, 1, 2, 3]],
     ["0-1,8,10-11", [0, 1, 8, 10, 11]],
     ["8,0-1", [0, 1, 8]],
     ["", []],
-  ])("%j is %j", (text, cpus) => {
+  ])("%j is read as CPUs %j", (text, cpus) => {
     expect(parseCpuList(text)).toEqual(cpus);
   });
 
-  it.each(["abc", "1-", "-1", "0x3", "0-99999999"])("%j is no CPU list", (text) => {
+  it.each(["abc", "1-", "-1", "0x3", "0-99999999"])("%j is invalid and read as null", (text) => {
     expect(parseCpuList(text)).toBeNull();
   });
 });
 
 describe("allowedCpus", () => {
-  it("are those of the affinity mask", () => {
+  it("are the CPUs of the process's affinity mask", () => {
     expect(allowedCpus(fixtureRoot(status("2-3,6")))).toEqual([2, 3, 6]);
   });
 
-  it("are those online without a mask, and never empty", () => {
+  it("are the online CPUs if the mask is unknown, and never empty", () => {
     expect(allowedCpus(fixtureRoot({ "sys/devices/system/cpu/online": "0-1" }))).toEqual([0, 1]);
     expect(allowedCpus(fixtureRoot()).length).toBeGreaterThanOrEqual(1);
   });
@@ -95,7 +95,7 @@ describe("cpuQuota", () => {
       quota: 2,
     },
     { layout: "none", files: {}, quota: null },
-  ])("$layout: $quota", ({ files, quota }) => {
+  ])("in cgroups of $layout is $quota CPUs (null: no limit)", ({ files, quota }) => {
     expect(cpuQuota(fixtureRoot(files))).toBe(quota);
   });
 });
@@ -106,7 +106,7 @@ describe("usableCpuCount", () => {
     { allowed: "0-7", quota: "250000 100000", usable: 3 },
     { allowed: "0-1", quota: "800000 100000", usable: 2 },
     { allowed: "0-7", quota: "10000 100000", usable: 1 },
-  ])("$allowed within $quota is $usable", ({ allowed, quota, usable }) => {
+  ])("with CPUs $allowed and cpu.max $quota is $usable", ({ allowed, quota, usable }) => {
     const files = { ...status(allowed), "proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": quota };
     expect(usableCpuCount(fixtureRoot(files))).toBe(usable);
   });

@@ -22,13 +22,13 @@ async function recordOf(sharing: DeviceSharing, ownPids: number[] = []) {
 }
 
 describe("programs that use a device during a run", () => {
-  it("are none if NVML lists this process and its worker processes alone", async () => {
+  it("exclude this process and its worker processes", async () => {
     const record = await recordOf(sharingOf([[], [self, foreign]]), [foreign.pid]);
     expect(record).toEqual({ device: 3, others: [], activityBefore: null, unseen: [] });
     expect(describeSharing(record)).toEqual([]);
   });
 
-  it("are those that were there before, by id, name and memory", async () => {
+  it("include programs from before the run, by id, name and memory", async () => {
     const record = await recordOf(sharingOf([[parent], [self, parent]]));
     expect(record.others).toMatchObject([
       { kind: "program", pid: process.ppid, deviceMemoryBytes: 512 * 1024 ** 2, wasThereBefore: true },
@@ -42,13 +42,13 @@ describe("programs that use a device during a run", () => {
     ]);
   });
 
-  it("include those that come meanwhile", async () => {
+  it("include programs that start during the run", async () => {
     const record = await recordOf(sharingOf([[], [self, parent]]));
     expect(record.others).toMatchObject([{ pid: process.ppid, wasThereBefore: false }]);
     expect(describeSharing(record)).toEqual([expect.stringMatching(/ started during the run$/)]);
   });
 
-  it("have no name where their ids are those of another namespace", async () => {
+  it("have no name if their ids belong to another namespace", async () => {
     const record = await recordOf(sharingOf([[foreign], [self, foreign]]));
     expect(record.others).toMatchObject([{ pid: null, name: null }]);
     expect(describeSharing(record)).toEqual([
@@ -61,7 +61,7 @@ describe("programs that use a device during a run", () => {
     expect(record).toMatchObject({ others: [{ pid: null, name: null }], unseen: ["programs"] });
   });
 
-  it("keep their names if pinbench itself is missing only in a later list", async () => {
+  it("keep their names if only a later list of NVML lacks pinbench itself", async () => {
     const sharing = sharingOf([[parent], [self, parent], [parent]]);
     await sharing.begin();
     for (let look = 0; look < 2; ++look) await sharing.look([3], [], true);
@@ -105,7 +105,7 @@ describe("programs that use a device during a run", () => {
     expect(sharing.records[0]!.others).toMatchObject([{ pid: process.ppid, wasThereBefore: false }]);
   });
 
-  it("are not pinbench because of a waiting ticket, which any program can forge", async () => {
+  it("are not reported as pinbench for announcing that they wait, which any program can forge", async () => {
     const device = deviceOf(3, [[parent], [self, parent]]);
     await announced(device, { pid: process.ppid, sinceMs: Date.now() });
     const record = await recordOf(new DeviceSharing([device], { command: "test", ownerPid: null }));
@@ -127,18 +127,18 @@ describe("programs that use a device during a run", () => {
     expect((await of(null)).others).toMatchObject([{ pid: child.pid }]);
   });
 
-  it("are also other processes of pinbench that measure, by when they began, each on its own device", async () => {
+  it("include other pinbench processes that measure on the device, with the time when they began", async () => {
     const devices = [deviceOf(3, [[], [self]]), deviceOf(4, [[], [self]])];
     const sharing = new DeviceSharing(devices, { command: "test", ownerPid: null });
     const nowMs = Date.now();
     const [early, late] = [
       { pid: process.ppid, sinceMs: nowMs, state: "measuring" },
-      // A time to come is none.
+      // A time in the future is invalid.
       { pid: 1, sinceMs: 9e14, state: "measuring" },
     ] as const;
     await announced(devices[0]!, early);
     await announced(devices[1]!, { ...early, state: "waiting" });
-    // False ones.
+    // Forged announcements.
     await announced(devices[1]!, { ...early, namespace: "1" });
     await announced(devices[1]!, { ...early, pid: foreign.pid });
     await announced(devices[1]!, { ...early, sinceMs: 1 });
@@ -164,7 +164,7 @@ describe("programs that use a device during a run", () => {
     expect(sharing.records).toMatchObject([{ others: [], unseen: [] }]);
   });
 
-  it("include no other pinbench if this one cannot announce itself, and it does not wait", async () => {
+  it("omit other pinbench processes if this one cannot announce itself, and it does not wait", async () => {
     // Too long for a name.
     const device = { ...deviceOf(3, [[], [self]]), key: "x".repeat(200) };
     const sharing = new DeviceSharing([device], { command: "test", ownerPid: null });
@@ -232,7 +232,7 @@ describe("several runs of a device", () => {
     expect(joinSharing(many)[0]!.others).toHaveLength(mostOthers);
   });
 
-  it("have the highest activity before any of them, and all that could not be seen in one", () => {
+  it("report the highest activity before any run, and all that any run could not see", () => {
     const run = (share: number, to: number, from: number | null, unseen: ("pinbench" | "programs")[]) => ({
       ...{ device: 3, others: [], unseen },
       activityBefore: { computeShare: share, toDeviceGBps: to, fromDeviceGBps: from },

@@ -40,7 +40,7 @@ const laterMs = bootMs + 60_000;
 const nameOf = (pid: number, sinceMs = laterMs, namespace = 4026531836) =>
   `@pinbench/1/GPU-6f1c/measuring/${pid}-1/${namespace}/${sinceMs}/run`;
 
-describe("the tickets of a device", () => {
+describe("the tickets by which pinbench processes announce themselves", () => {
   it("are read from the kernel's list of bound socket names, without trailing zero bytes", () => {
     const names = [
       `@pinbench/1/GPU-6f1c/measuring/4711-1/4026531836/${laterMs}/run@@@@@`,
@@ -59,15 +59,15 @@ describe("the tickets of a device", () => {
   });
 
   it.each([
-    ["of a process that exists", nameOf(4711), 1],
-    ["of a process that does not exist", nameOf(4714), 0],
-    ["of a process that has ended", nameOf(4713), 0],
-    ["of this process, which knows its own", nameOf(process.pid), 0],
-    ["of another namespace, where the id may be another process's", nameOf(4711, laterMs, 4026531837), 0],
+    ["of a running process counts", nameOf(4711), 1],
+    ["of a process that does not exist is ignored", nameOf(4714), 0],
+    ["of a process that has ended is ignored", nameOf(4713), 0],
+    ["of this process itself is ignored", nameOf(process.pid), 0],
+    ["of another namespace, whose ids differ, is ignored", nameOf(4711, laterMs, 4026531837), 0],
     // The kernel rounds the time of its boot, so up to 2 s are no proof.
-    ["of a process that began 2 s after the ticket", nameOf(4711, bootMs + 3000), 1],
-    ["of a process that began more than 2 s after the ticket", nameOf(4711, bootMs + 2999), 0],
-    ["of a process that began much later than the ticket", nameOf(4712, 1), 0],
+    ["of a process that began 2 s after it counts", nameOf(4711, bootMs + 3000), 1],
+    ["of a process that began more than 2 s after it is ignored", nameOf(4711, bootMs + 2999), 0],
+    ["of a process that began much later is ignored", nameOf(4712, 1), 0],
   ])("count only if genuine: a ticket %s", (_, name, count) => {
     expect(ticketsIn(name)).toHaveLength(count);
   });
@@ -89,7 +89,7 @@ describe("the tickets of a device", () => {
     "@pinbench/1/GPU-1/measuring/4711-1/4026531836/99999999999999999999/run",
     `@pinbench/1/GPU 1/measuring/4711-1/4026531836/${laterMs}/run`,
     `@pinbench/1/GPU-1/measuring/4711-1/unknown/${laterMs}/run`,
-  ])("exclude other socket names: %j", (name) => {
+  ])("exclude sockets with other names: %j", (name) => {
     expect(ticketsIn(name)).toEqual([]);
   });
 
@@ -97,13 +97,13 @@ describe("the tickets of a device", () => {
     expect(listTickets(fixtureRoot())).toBeNull();
   });
 
-  it("are not this process' own, of which it may put up several for a device", async () => {
+  it("exclude those of this process, which may have several for a device", async () => {
     const ticket = { device: "a-device", isWaiting: false, command: "run", sinceMs: 1 };
     held.push(await putUpTicket(ticket), await putUpTicket(ticket));
     expect(listTickets()!.filter(({ device }) => device === "a-device")).toEqual([]);
   });
 
-  it("fit whole, with the longest of process ids, devices and commands; a longer name is refused", async () => {
+  it("fit into a socket's name with the longest id, device and command; longer ones are refused", async () => {
     const device = "GPU-00000000-0000-0000-0000-000000000000";
     const pid = vi.spyOn(process, "pid", "get").mockReturnValue(4194304);
     onTestFinished(() => pid.mockRestore());
@@ -119,7 +119,7 @@ describe("the tickets of a device", () => {
     await expect(putUpTicket({ ...ticket, device: device.repeat(2) })).rejects.toThrow(/too long/);
   });
 
-  it("include a turn to go ahead, which one process has at a time", async () => {
+  it("include a turn to begin measuring, which one process has at a time", async () => {
     // Another test's processes may have it for a moment.
     let turn = await takeTurn();
     while (turn === null) turn = await takeTurn();
@@ -144,7 +144,7 @@ describe("the tickets of a device", () => {
     expect(order).toEqual([expect.stringMatching(/another pinbench is about to begin/), "released", "begun"]);
   });
 
-  it("include no turn if the system has no such sockets", async () => {
+  it("include no turn if the system has no abstract sockets", async () => {
     const listen = vi.spyOn(Server.prototype, "listen").mockImplementation(function (this: Server) {
       this.emit("error", Object.assign(new Error("no sockets"), { code: "EPERM" }));
       return this;

@@ -11,7 +11,7 @@ const apartFromTheTurn = (texts: readonly string[]) =>
   texts.filter((text) => !text.endsWith(": another pinbench is about to begin."));
 
 describe("waiting for a device", () => {
-  it("waits for other programs too, and ends if none is left", async () => {
+  it("ends when no other program uses the device", async () => {
     const said: string[] = [];
     const sharing = sharingOf([[parent], [parent], []]);
     const signal = new AbortController().signal;
@@ -30,7 +30,7 @@ describe("waiting for a device", () => {
     ["whose process does not exist", { pid: 2 ** 22 + 1, sinceMs: Date.now() }],
     ["whose process began later", { pid: process.ppid, sinceMs: 1 }],
     ["of another namespace", { pid: process.ppid, sinceMs: Date.now(), namespace: "1" }],
-  ])("does not wait for a false ticket: one %s", async (_, ticket) => {
+  ])("ignores a false announcement: one %s", async (_, ticket) => {
     const device = deviceOf(3, [[]]);
     await announced(device, { ...ticket, state: "measuring" });
     await announced(device, { ...ticket, sinceMs: Math.max(1, ticket.sinceMs - 1) });
@@ -44,10 +44,10 @@ describe("waiting for a device", () => {
   });
 
   it.each([
-    ["for 10 s", 5000, [], 3],
-    ["for a little less than 10 s", 4999, [], 4],
-    ["for 10 s, which count anew after another program's turn", 5000, [[], [], [parent]], 6],
-  ])("goes ahead although another process holds the turn: %s", async (_, stepMs, lists, looks) => {
+    ["after 10 s", 5000, [], 3],
+    ["only once 10 s are over", 4999, [], 4],
+    ["after 10 s, counted again when another program has come", 5000, [[], [], [parent]], 6],
+  ])("ends although another process holds the turn to begin: %s", async (_, stepMs, lists, looks) => {
     let turn = await takeTurn();
     while (turn === null) turn = await takeTurn();
     let nowMs = 0;
@@ -70,7 +70,7 @@ describe("waiting for a device", () => {
     expect(looked).toHaveBeenCalledTimes(looks + 2);
   });
 
-  it("follows process ids if two processes begin to wait in the same millisecond", async () => {
+  it("lasts longer for the higher process id if two begin to wait in the same millisecond", async () => {
     const nowMs = Date.now();
     vi.spyOn(Date, "now").mockReturnValue(nowMs);
     onTestFinished(() => void vi.restoreAllMocks());

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { countIn, fieldOf, listNames, readBytes, readStart, readText } from "../../src/host/files.js";
 import { fixtureRoot } from "../helpers/fixture-root.js";
 
-describe("files of the system", () => {
+describe("files in /proc and /sys", () => {
   const root = fixtureRoot({ "proc/a": "  0123456789  " });
 
   it("are read whole and trimmed, or their first bytes alone", () => {
@@ -25,7 +25,7 @@ describe("files of the system", () => {
     expect([fieldOf(text, "b"), fieldOf(null, "Name")]).toEqual([null, null]);
   });
 
-  it("have counts that are whole, exact and not negative", () => {
+  it("give a count only if it is whole, exact and not negative", () => {
     const texts = ["0", "17", "-1", "1.5", "", "max", "9223372036854771712", undefined];
     expect(texts.map(countIn)).toEqual([0, 17, null, null, null, null, null, null]);
   });

@@ -12,7 +12,7 @@ const pressure = (someUs: number) =>
   `some avg10=0.00 avg60=0.10 avg300=1.00 total=${someUs}\nfull avg10=0.00 avg60=0.00 avg300=0.00 total=9`;
 
 describe("readLoad", () => {
-  it("adds up the states of all CPUs, and takes what of the time some task waited", () => {
+  it("reads the busy and stolen time of all CPUs, and how long some task waited", () => {
     const root = fixtureRoot({
       "proc/stat": stat,
       "proc/pressure/cpu": pressure(1500),
@@ -37,7 +37,7 @@ describe("readLoad", () => {
     expect(reading.ownCpuNs).toBeGreaterThan(0);
   });
 
-  it("counts the CPU time of worker processes as its own, and nothing of those that are gone", () => {
+  it("counts the CPU time of running worker processes as its own", () => {
     const fields = ["S", ...Array(10).fill("7"), "150", "50", "1", "1"].join(" ");
     const root = fixtureRoot({ "proc/4242/stat": `4242 (a worker) (1) ${fields}` });
     const without = readLoad(root, [4243]).ownCpuNs;
@@ -47,7 +47,7 @@ describe("readLoad", () => {
     expect(withWorker - without).toBeLessThan(3e9);
   });
 
-  it("reads this machine, whose counters do not go back", () => {
+  it("reads counters of this machine that never decrease", () => {
     const before = readLoad();
     const after = readLoad();
     expect(after.atNs).toBeGreaterThanOrEqual(before.atNs);
@@ -77,7 +77,7 @@ function later(changes: Partial<LoadReading> = {}): LoadReading {
 }
 
 describe("loadBetween", () => {
-  it("gives shares of the CPUs' time, without what this process used itself, and of the time", () => {
+  it("gives the shares of CPU time used by others, and of time in which tasks waited", () => {
     const load = loadBetween([[start, later()]]);
     // 600 of 800 ticks were busy; 2 s of 4 x 2 s were this process' own.
     expect(load.otherCpuShare).toBeCloseTo(0.75 - 0.25, 12);
@@ -85,7 +85,7 @@ describe("loadBetween", () => {
     expect(load).toMatchObject({ cpuPressureShare: 0.25, memoryPressureShare: 0, ioPressureShare: 1 });
   });
 
-  it("weighs several stretches by their length", () => {
+  it("weights several measured intervals by their length", () => {
     const idle = later({ atNs: 9e9, ownCpuNs: 5e9, stalledNs: start.stalledNs });
     const { cpuPressureShare } = loadBetween([
       [start, later()],
@@ -94,12 +94,12 @@ describe("loadBetween", () => {
     expect(cpuPressureShare).toBeCloseTo(0.5 / (2 + 8), 12);
   });
 
-  it("is never negative, whatever the two clocks say", () => {
+  it("is never negative, even if a counter decreases", () => {
     const spinning = later({ ownCpuNs: 5e9 + 7e9 });
     const backwards = later({ cpus: { count: 4, totalTicks: 10_800, stolenTicks: 90, busyTicks: 2000 } });
     expect(loadBetween([[start, spinning]]).otherCpuShare).toBe(0);
     expect(loadBetween([[start, backwards]])).toMatchObject({ stealShare: 0, otherCpuShare: 0 });
-    // What goes back in one stretch takes nothing from another.
+    // A decrease in one interval is not subtracted from another.
     const { stealShare } = loadBetween([
       [start, later()],
       [start, backwards],
@@ -107,7 +107,7 @@ describe("loadBetween", () => {
     expect(stealShare).toBeCloseTo(8 / (800 + 800), 12);
   });
 
-  it("is null if a counter is missing, or did not move", () => {
+  it("is null if a counter is missing or did not change", () => {
     const untold = later({ cpus: null, stalledNs: { cpu: null, memory: 1e9, io: null } });
     expect(loadBetween([[start, untold]])).toEqual({
       stealShare: null,

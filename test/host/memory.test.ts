@@ -15,14 +15,14 @@ const machine = {
 };
 
 describe("memory of the machine", () => {
-  it("is MemTotal and MemAvailable if no group limits it", () => {
+  it("is MemTotal and MemAvailable if no cgroup limits it", () => {
     const root = fixtureRoot(machine);
     expect(memoryTotalBytes(root)).toBe(16 * GiB);
     expect(memoryAvailableBytes(root)).toBe(8 * GiB);
     expect(cgroupMemoryLimitBytes(root)).toBeNull();
   });
 
-  it("is MemFree with an old kernel, and of the whole system whatever the group's limit", () => {
+  it("is MemFree on an old kernel; system-wide memory ignores a cgroup's limit", () => {
     const old = { "proc/meminfo": "MemTotal: 4000 kB\nMemFree: 1000 kB" };
     expect(memoryAvailableBytes(fixtureRoot(old))).toBe(1000 * 1024);
     expect(systemAvailableBytes(fixtureRoot(old))).toBeNull();
@@ -32,7 +32,7 @@ describe("memory of the machine", () => {
     expect(memoryAvailableBytes(fixtureRoot({ ...machine, ...limit, ...cached }))).toBe(1000);
   });
 
-  it("falls back to what Node knows without /proc", () => {
+  it("falls back to Node's own figures without /proc", () => {
     const root = fixtureRoot();
     expect(memoryTotalBytes(root)).toBeGreaterThan(0);
     expect(memoryAvailableBytes(root)).toBeGreaterThan(0);
@@ -54,7 +54,7 @@ describe("memory within the cgroup's limit", () => {
     expect(memoryAvailableBytes(root)).toBe(3 * GiB);
   });
 
-  it("is that of the tightest of several limits, and what the fullest of them leaves", () => {
+  it("is limited by the smallest limit, and what the fullest level leaves is available", () => {
     const root = fixtureRoot({
       ...machine,
       "proc/self/cgroup": "0::/slice/job",
@@ -67,7 +67,7 @@ describe("memory within the cgroup's limit", () => {
     expect(memoryAvailableBytes(root)).toBe(0.5 * GiB);
   });
 
-  it("is read from version 1 too, if no limit is a huge one", () => {
+  it("is read from cgroup version 1 too, where a huge limit means none", () => {
     const files = {
       ...machine,
       "proc/self/cgroup": "9:memory:/job",
@@ -101,7 +101,7 @@ describe("memlockLimitBytes", () => {
     ["8388608", 8_388_608],
     ["0", 0],
     ["unlimited", null],
-  ])("reads %s as %s", (soft, bytes) => {
+  ])("reads a soft limit of %s as %s", (soft, bytes) => {
     expect(memlockLimitBytes(fixtureRoot(limits(soft)))).toBe(bytes);
   });
 

@@ -33,7 +33,7 @@ it("three programs are named, those before and those during the run apart, and t
   ]);
 });
 
-it("a device was busy with more than 5 % of kernels, or 0.1 GB/s either way", () => {
+it("a device counts as busy if kernels ran for more than 5 % of the time or copies above 0.1 GB/s", () => {
   const busy = (computeShare: number, toDeviceGBps: number, fromDeviceGBps: number) =>
     describeSharing({ ...alone, activityBefore: { computeShare, toDeviceGBps, fromDeviceGBps } });
   expect(busy(0.05, 0.1, 0.1)).toEqual([]);
@@ -42,7 +42,7 @@ it("a device was busy with more than 5 % of kernels, or 0.1 GB/s either way", ()
   ]);
 });
 
-it("each kind of user that cannot be seen is reported with the reason", () => {
+it("each kind of program that cannot be seen on a device is reported with the reason", () => {
   expect(describeUnseen({ ...alone, unseen: ["programs", "pinbench"] })).toEqual([
     "device 1 may have been used by other programs: NVML does not list them here",
     "device 1 may have been used by another pinbench: this system has no /proc, or no abstract sockets",

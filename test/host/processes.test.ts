@@ -28,14 +28,14 @@ function machineWith({ limit = "40", capabilities = "0000000000000000", user = 1
 }
 
 describe("room for processes", () => {
-  it("is what the limit leaves of the user's own threads: 28 of 40, and Node takes 12", () => {
+  it("is what the user's limit on threads leaves, at 12 threads for each Node process", () => {
     expect(hasRoomForProcesses(2, machineWith())).toBe(true);
     expect(hasRoomForProcesses(3, machineWith())).toBe(false);
     expect(hasRoomForProcesses(1, machineWith({ limit: "24" }))).toBe(true);
     expect(hasRoomForProcesses(1, machineWith({ limit: "23" }))).toBe(false);
   });
 
-  it("is no question without a limit, for root and for who may exceed it", () => {
+  it("is unlimited without a limit, for root and for users who may exceed it", () => {
     expect(hasRoomForProcesses(100, machineWith({ limit: "unlimited" }))).toBe(true);
     expect(hasRoomForProcesses(100, machineWith({ user: 0 }))).toBe(true);
     for (const capabilities of ["0000000001000000", "0000000000200000"]) {
@@ -55,7 +55,7 @@ describe("the kernel's facts on a process", () => {
     return readProcessStat(7, fixtureRoot({ "proc/7/stat": `7 (a (name) S 1) ${state} ${counted}` }));
   };
 
-  it("are read by their position after the name, which may hold anything", () => {
+  it("are read by their position after the process name, which may contain anything", () => {
     expect(statOf("S")).toEqual({
       ...{ hasEnded: false, isStopped: false, parent: 4, group: 5, started: "22" },
       // 14 ticks of the program and 15 of the kernel for it, of 10 ms.
@@ -64,7 +64,7 @@ describe("the kernel's facts on a process", () => {
     expect(readProcessStat(8, fixtureRoot({ "proc/8/stat": "8 (a name) S 1" }))).toBeNull();
   });
 
-  it("show that one has ended or is stopped", () => {
+  it("show whether the process has ended or is stopped", () => {
     const seen = ["R", "D", "Z", "X", "T", "t"].map(statOf);
     expect(seen.map((stat) => stat!.hasEnded)).toEqual([false, false, true, true, false, false]);
     expect(seen.map((stat) => stat!.isStopped)).toEqual([false, false, false, false, true, true]);
@@ -83,12 +83,12 @@ function groupsAfter(told: string): unknown {
   return JSON.parse(stdout);
 }
 
-describe("a guard", () => {
-  it("ends the process groups of its list, once its starter is gone", () => {
+describe("a guard that ends left-over processes", () => {
+  it("ends the process groups of its list once the process that started it is gone", () => {
     expect(groupsAfter("12\n345\n")).toEqual([12, 345]);
   });
 
-  it("leaves alone those that have ended, whose numbers others may have", () => {
+  it("leaves out process groups that have ended, as others may have their ids", () => {
     expect(groupsAfter("12\n345\nended 12\n")).toEqual([345]);
     expect(groupsAfter("12\nended 12\n12\n")).toEqual([12]);
   });
@@ -98,7 +98,7 @@ describe("a guard", () => {
   });
 });
 
-it("a signal is for a whole group, which may be gone", () => {
+it("a signal goes to a whole process group; a group that is gone is reported", () => {
   const kill = vi.spyOn(process, "kill").mockImplementation((group) => {
     if (group === -8) throw new Error("no such process");
     return true;
@@ -146,13 +146,13 @@ it.each([
   expect(paths.map(existsSync)).toEqual([false, false, false, false, true]);
 });
 
-it("torch's keeper of shared memory is known by its name", () => {
+it("torch's manager of shared memory is recognized by its process name", () => {
   const keeper = spawn("sleep", ["1000"], { argv0: "/usr/lib/torch_shm_manager" });
   onTestFinished(() => void keeper.kill("SIGKILL"));
   expect([keeper.pid!, process.pid].map(keepsSharedMemory)).toEqual([true, false]);
 });
 
-it("torch's memory goes with the process that it is named after, unless it was there before", () => {
+it("torch's shared memory is removed with the process that it is named after, unless it existed before", () => {
   const maker = process.pid;
   const path = `/dev/shm/torch_${maker}_pinbench`;
   onTestFinished(() => rmSync(path, { force: true }));

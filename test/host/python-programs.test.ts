@@ -8,17 +8,17 @@ describe("the Python that loads a data set", () => {
     expect(usualPython({ PATH: "/usr/bin" })).toBe("python3");
   });
 
-  it("is the one that the wheel lies in", () => {
+  it("is the Python in which pinbench's wheel is installed", () => {
     expect(usualPython({ PATH: "/usr/bin", PINBENCH_PYTHON })).toBe(PINBENCH_PYTHON);
   });
 
-  it.each(["", "python3"])("is none that %j might name: a folder's file could take its place", (named) => {
+  it.each(["", "python3"])("is not PINBENCH_PYTHON=%j, which a file here could replace", (named) => {
     expect(usualPython({ PINBENCH_PYTHON: named })).toBe("python3");
     expect(trainingPath({ PATH: "/usr/bin", PINBENCH_PYTHON: named })).toBe("/usr/bin");
   });
 });
 
-describe("the path of a training job", () => {
+describe("the PATH of a training job", () => {
   it("is left alone, if pinbench came without a Python", () => {
     expect(trainingPath({ PATH: "/opt/bin:/usr/bin" })).toBe("/opt/bin:/usr/bin");
     expect(trainingPath({})).toBeUndefined();
@@ -34,7 +34,7 @@ describe("the path of a training job", () => {
     );
   });
 
-  it("keeps the order that the user has given it", () => {
+  it("keeps the user's order if it already contains the wheel's folder", () => {
     expect(trainingPath({ PATH: "/opt/conda/bin:/usr/bin", PINBENCH_PYTHON: "/usr/bin/python3" })).toBe(
       "/opt/conda/bin:/usr/bin",
     );

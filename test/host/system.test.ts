@@ -38,7 +38,7 @@ describe("the system", () => {
     expect(hugePageBytes(fixtureRoot())).toBe(2 * 2 ** 20);
   });
 
-  it.each([["processor\t: 0", "unknown"]])("names a CPU of another architecture: %j", (text, name) => {
+  it.each([["processor\t: 0", "unknown"]])("has no CPU model if cpuinfo is %j", (text, name) => {
     expect(cpuModel(fixtureRoot({ "proc/cpuinfo": text }))).toBe(name);
   });
 
@@ -75,12 +75,12 @@ describe("virtualization", () => {
     ["Google", { ...guest, ...dmi("Google", "Google Compute Engine") }, "google compute engine"],
     ["Xen by its firmware", { ...guest, ...dmi("Xen", "HVM domU"), "sys/hypervisor/type": "" }, "xen"],
     ["OpenStack", { ...guest, ...dmi("OpenStack Foundation", "OpenStack Nova") }, "kvm"],
-    ["a name of nothing", { ...guest, ...dmi("Microsoft Corporation", "Surface") }, "unknown hypervisor"],
-    ["no firmware names", guest, "unknown hypervisor"],
+    ["an unknown product", { ...guest, ...dmi("Microsoft Corporation", "Surface") }, "unknown hypervisor"],
+    ["a guest without firmware names", guest, "unknown hypervisor"],
     ["an Arm machine in QEMU", dmi("QEMU", "QEMU Virtual Machine"), "kvm"],
     ["Xen", { ...guest, "sys/hypervisor/type": "xen" }, "xen"],
     ["WSL 2", { ...guest, "proc/sys/kernel/osrelease": "5.15.153.1-microsoft-standard-WSL2" }, "wsl2"],
-  ])("of %s", (_, files, name) => {
+  ])("is $2 on %s", (_, files, name) => {
     expect(virtualization(fixtureRoot(files))).toBe(name);
   });
 });
@@ -111,12 +111,12 @@ describe("container", () => {
 describe("hostRecord", () => {
   const hostSchema = resultSchema.shape.host;
 
-  it("of this machine is what the result document wants", () => {
+  it("of this machine matches the schema of a result", () => {
     const record = hostRecord();
     expect(hostSchema.parse(record)).toEqual(record);
   });
 
-  it("has each of a machine's facts in its place, those of the CPUs that this process may use", () => {
+  it("takes caches and governor from the CPUs that this process may use", () => {
     const cache = (cpu: number, size: string) => {
       const index = `sys/devices/system/cpu/cpu${cpu}/cache/index3`;
       return { [`${index}/level`]: "3", [`${index}/size`]: size, [`${index}/shared_cpu_list`]: `${cpu}` };
@@ -161,7 +161,7 @@ describe("hostRecord", () => {
     });
   });
 
-  it("is complete if nothing can be read", () => {
+  it("has every field even if no system file can be read", () => {
     const record = hostRecord(fixtureRoot());
     expect(hostSchema.parse(record)).toEqual(record);
     expect(record).toMatchObject({

@@ -39,15 +39,15 @@ describe("the last-level cache", () => {
   const twoOfLevel2 = [0, 1].map((cpu) => cache(cpu, 2, 2, "Unified", "1M", `${cpu}`));
 
   it.each([
-    ["both instances, each once", twoCaches, [0, 1, 2, 3], 64, "sysfs index3 x2"],
-    ["the one that these CPUs use", twoCaches, [2, 3], 32, "sysfs index3 x1"],
-    ["the one that this CPU shares", twoCaches, [1], 32, "sysfs index3 x1"],
+    ["the sum of both instances, each counted once", twoCaches, [0, 1, 2, 3], 64, "sysfs index3 x2"],
+    ["only the instance that these CPUs use", twoCaches, [2, 3], 32, "sysfs index3 x1"],
+    ["only the instance that this CPU shares", twoCaches, [1], 32, "sysfs index3 x1"],
     ["level 2 if there is no level 3", twoOfLevel2, [0, 1], 2, "sysfs index2 x2"],
     ["the highest level alone, in the kernel's units", levels, [0, 1, 2], 1026, "sysfs index3 x2"],
-    ["64 MiB for more than there can be", [cache(0, 3, 3, "Unified", "9999G", "0")], [0], 64, "assumed"],
-    ["64 MiB for nothing", [], [0], 64, "assumed"],
-    ["64 MiB for level 1 alone", [cache(0, 0, 1, "Data", "32K", "0")], [0], 64, "assumed"],
-    ["64 MiB for a size of 0", [cache(0, 3, 3, "Unified", "0K", "0")], [0], 64, "assumed"],
+    ["64 MiB if its size is impossible", [cache(0, 3, 3, "Unified", "9999G", "0")], [0], 64, "assumed"],
+    ["64 MiB if none is reported", [], [0], 64, "assumed"],
+    ["64 MiB if only level 1 is reported", [cache(0, 0, 1, "Data", "32K", "0")], [0], 64, "assumed"],
+    ["64 MiB if its size is 0", [cache(0, 3, 3, "Unified", "0K", "0")], [0], 64, "assumed"],
   ])("is %s", (_, caches, cpus, size, source) => {
     const root = fixtureRoot(Object.assign({}, ...caches));
     expect(lastLevelCache(cpus, root)).toEqual({ bytes: size * MiB, source });
@@ -65,7 +65,7 @@ describe("NUMA", () => {
     "sys/bus/pci/devices/10000:01:00.0/numa_node": "0",
   });
 
-  it("has nodes with CPUs, by the kernel's list, by their folders, or node 0", () => {
+  it("nodes are read from the kernel's list, else from their folders, else node 0 is assumed", () => {
     expect(numaNodes(root)).toEqual([0, 1]);
     const cpus = [0, 1, 2].map((node) => cpusOfNode(node, root));
     expect(cpus).toEqual([[0, 1, 2, 3, 8, 9, 10, 11], [], null]);
@@ -136,7 +136,7 @@ describe("where the threads of a device's copies run", () => {
     ["on the device's own node", onNode1, "local", {}, node1],
     ["on the device's own node with --numa all too", onNode1, "all", { [`${sysfs}/online`]: "0-1" }, node1],
     ["anywhere if the kernel does not know the node", ofNoNode, "local", {}, everywhere],
-    ["anywhere if the node has memory alone", onNode2, "local", {}, everywhere],
+    ["anywhere if the node has only memory", onNode2, "local", {}, everywhere],
     ["anywhere if there is no such device", "eeee:00:00.0", "local", {}, everywhere],
     ["anywhere on a machine of one node", onNode1, "local", { [`${sysfs}/online`]: "1" }, everywhere],
     [
@@ -146,8 +146,8 @@ describe("where the threads of a device's copies run", () => {
       elsewhere,
       { numaNode: null, cpus: [0, 1], threads: 2 },
     ],
-    ["as many as the cgroup's quota lets run", onNode1, "local", quota, { ...node1, threads: 2 }],
-    ["on a node by its number", onNode1, 0, {}, { numaNode: 0, cpus: [0, 1, 2, 3], threads: 4 }],
+    ["limited to as many as the cgroup's quota allows", onNode1, "local", quota, { ...node1, threads: 2 }],
+    ["on the requested node", onNode1, 0, {}, { numaNode: 0, cpus: [0, 1, 2, 3], threads: 4 }],
   ])("is %s", (_, device, numa, files, placement) => {
     expect(choosePlacement(device, numa, fixtureRoot({ ...machine, ...files }))).toEqual(placement);
   });
@@ -186,7 +186,7 @@ function treeOf(
   });
 }
 
-describe("the placements to compare", () => {
+describe("the CPU and memory nodes that --numa all compares", () => {
   const textOf = ({ cpuNode, memoryNode }: { cpuNode: number; memoryNode: number }) =>
     `${cpuNode}>${memoryNode}`;
   const placesOf = (tree: Tree) => placementsOn(readNumaNodes(treeOf(tree))).map(textOf);
@@ -208,7 +208,7 @@ describe("the placements to compare", () => {
       "0>0 2>2 1>0 2>0 0>2 1>2",
     ],
     ["without CPUs that this process may not use", { nodes, cpusAllowed: "2-3" }, "1>0 1>1"],
-    ["of five nodes the nearest alone", ofMany(5), "0>0 1>1 2>2 3>3 4>4"],
+    ["only each node with itself on a machine of five nodes", ofMany(5), "0>0 1>1 2>2 3>3 4>4"],
     ["none on a machine with one node", { nodes: ["0-7"] }, ""],
     ["none for a kernel without NUMA", { nodes: [] }, ""],
     ["none for a process with memory of one node", { nodes, memoryAllowed: "1" }, ""],
@@ -221,7 +221,7 @@ describe("the placements to compare", () => {
     expect([4, 128].map((count) => placesOf(ofMany(count)).length)).toEqual([16, 128]);
   });
 
-  it("are as near if the numbers of the nodes have gaps: distances are by position, not by number", () => {
+  it("use distances by a node's position, not by its number, if the numbers have gaps", () => {
     const apart = [
       { node: 0, cpus: [0], distances: [10, 40, 80] },
       { node: 8, cpus: [1], distances: [40, 10, 20] },
@@ -230,7 +230,7 @@ describe("the placements to compare", () => {
     expect(placementsOn(apart)[2]).toEqual({ cpuNode: 8, memoryNode: 252 });
   });
 
-  it("are local with the CPUs that are nearest to the memory, of equally near ones the first", () => {
+  it("count as local with the CPUs nearest to the memory, the first of equally near ones", () => {
     const places = placementsOn(readNumaNodes(treeOf({ nodes: withoutCpus, distances })));
     const local = places.filter((place) => isNear(place, places));
     expect(local.map(textOf)).toEqual(["0>0", "1>1", "1>2"]);
@@ -238,7 +238,7 @@ describe("the placements to compare", () => {
     expect(placesOf({ nodes: withoutCpus, distances: alike })[2]).toBe("0>2");
   });
 
-  it("have the CPUs of one node, the memory of another, and as many threads as may run at once", () => {
+  it("take CPUs of one node, memory of another, and as many threads as may run at once", () => {
     const place = { cpuNode: 1, memoryNode: 0 };
     expect(placementAt(place, treeOf({ nodes }))).toEqual({ numaNode: 0, cpus: [2, 3], threads: 2 });
     const quota = { "proc/self/cgroup": "0::/job", "sys/fs/cgroup/job/cpu.max": "100000 100000" };

@@ -62,19 +62,19 @@ function tenNodes(): string {
   return folder;
 }
 
-// Callers may have no types.
+// Calls without types, as from JavaScript.
 const untyped = <Result>(call: (options: never) => Result, options?: unknown) => call(options as never);
 
-describe("a function of the library says what is wrong with an option", () => {
+describe("a function of the library refuses a wrong call, and says what is wrong:", () => {
   const hint = (own: string) => ({ hint: `The options are backend, device, ${own}.` });
   const questions = { questions: ["several-gpus"] };
   const notNames = { ...emulated, questions: ["several-gpus", 7] };
 
   it.each<[string, () => Promise<unknown>, object | RegExp]>([
-    ["compare() of nothing", () => untyped(compare), /^The option baseline is missing\. Give compare/],
-    ["compare() of null", () => untyped(compare, null), {}],
+    ["compare(): no options", () => untyped(compare), /^The option baseline is missing\. Give compare/],
+    ["compare(): null as options", () => untyped(compare, null), {}],
     [
-      "compare() with a misspelt option, also in its message and stack",
+      "compare(): a misspelt option, of which it names the right one",
       () => untyped(compare, { ...sides, treshold: { default: "9%" } }),
       {
         hint: "Did you mean thresholds?",
@@ -82,57 +82,65 @@ describe("a function of the library says what is wrong with an option", () => {
         stack: expect.stringContaining("Did you mean thresholds?"),
       },
     ],
-    ["compare() of no run", () => compare({ ...sides, baseline: [] }), /^The baseline has no runs\.$/],
-    ["compare() with no run", () => compare({ ...sides, candidate: [] }), /^The candidate has no runs\.$/],
+    ["compare(): empty baseline", () => compare({ ...sides, baseline: [] }), /^The baseline has no runs\.$/],
+    ["compare(): no candidate", () => compare({ ...sides, candidate: [] }), /^The candidate has no runs\.$/],
     [
-      "compare() of no document",
+      "compare(): an object that is no result",
       () => compare({ ...sides, candidate: [{} as never] }),
       /^a document of the /i,
     ],
     [
-      "compare() of a run twice",
+      "compare(): the same run twice",
       () => compare({ ...sides, baseline: [before[0]!, ...before] }),
       /^The baseline has the same run/,
     ],
     [
-      "compare() with an invalid threshold",
+      "compare(): an invalid threshold",
       () => compare({ ...sides, thresholds: { default: "fast" } }),
       /^Among the options, thresholds.default is wrong: "fast" is not a threshold/,
     ],
-    ["devices()", () => untyped(devices, { backnd: "emulated" }), {}],
-    ["doctor()", () => untyped(doctor, { fast: true }), hint("preset, reference")],
-    ["doctor() of no device", () => doctor({ ...emulated, device: [7] }), { kind: "unavailable" }],
-    ["doctor() with no reference", () => doctor({ ...emulated, reference: "/none.json" }), /\/none\.json/],
-    ["explain()", () => untyped(explain, { ...questions, fast: true }), hint("python")],
-    ["explain() of an unknown question", () => untyped(explain, { ...emulated, questions: ["why"] }), {}],
-    ["explain() of no name", () => untyped(explain, notNames), /must be "all" or a list of names/],
-    ["explain() of nothing", () => untyped(explain, {}), /must be "all" or a list of names/],
-    ["fleet() of nothing", () => fleet({ results: [] }), {}],
-    ["fleet() of no path", () => untyped(fleet, { results: ["x", 7] }), /must be a path, or a list of them/],
-    ["fleet() of an empty folder", () => fleet({ results: temporaryFolder() }), /no result of a node/],
-    ["fleet() with an invalid threshold", () => fleet({ results: "x", threshold: "much" }), {}],
-    ["history()", () => untyped(history, { folder: "x", cell: "x" }), /^There is no option cell/],
-    ["history() of no path", () => untyped(history, { folder: 7 }), /^The option folder must be text\.$/],
-    ["history() of no folder", () => history({ folder: "none" }), {}],
-    ["history() of no cell", () => history({ folder: trendFolder(), cells: "*/staged/*" }), {}],
-    ["tune() of nothing", () => tune({}), /^There is no data to tune for/],
-    ["tune() of no batch", () => tune({ ...small, batchSize: 0 }), /^"0" is not a batch size/],
-    ["tune() of no duration", () => tune({ ...small, budget: "soon" }), /^"soon" is not a duration/],
-    ["tune()", () => untyped(tune, { ...small, workers: 4 }), /^There is no option workers/],
-    ["tune() of two modes", () => tune({ command: ["true"], batchSize: 4 }), /^--batch-size has no effect /],
-    ["tune() of no command", () => tune({ command: ["no-such-command"] }), /^There is no command no-such/],
-    ["tune() of an empty command", () => tune({ command: [] }), /^The option command must be a list/],
+    ["devices(): an unknown option", () => untyped(devices, { backnd: "emulated" }), {}],
+    ["doctor(): an unknown option", () => untyped(doctor, { fast: true }), hint("preset, reference")],
+    ["doctor(): a missing device", () => doctor({ ...emulated, device: [7] }), { kind: "unavailable" }],
+    ["doctor(): missing reference", () => doctor({ ...emulated, reference: "/none.json" }), /\/none\.json/],
+    ["explain(): an unknown option", () => untyped(explain, { ...questions, fast: true }), hint("python")],
+    ["explain(): an unknown question", () => untyped(explain, { ...emulated, questions: ["why"] }), {}],
+    ["explain(): a number as question", () => untyped(explain, notNames), /must be "all" or a list of names/],
+    ["explain(): no questions", () => untyped(explain, {}), /must be "all" or a list of names/],
+    ["fleet(): an empty list of results", () => fleet({ results: [] }), {}],
     [
-      "tune() with a number in the command",
+      "fleet(): a number as path",
+      () => untyped(fleet, { results: ["x", 7] }),
+      /must be a path, or a list of them/,
+    ],
+    ["fleet(): an empty folder", () => fleet({ results: temporaryFolder() }), /no result of a node/],
+    ["fleet(): an invalid threshold", () => fleet({ results: "x", threshold: "much" }), {}],
+    ["history(): bad option", () => untyped(history, { folder: "x", cell: "x" }), /^There is no option cell/],
+    ["history(): a number", () => untyped(history, { folder: 7 }), /^The option folder must be text\.$/],
+    ["history(): a missing folder", () => history({ folder: "none" }), {}],
+    ["history(): pattern without a match", () => history({ folder: trendFolder(), cells: "*/staged/*" }), {}],
+    ["tune(): no data to tune for", () => tune({}), /^There is no data to tune for/],
+    ["tune(): a batch size of 0", () => tune({ ...small, batchSize: 0 }), /^"0" is not a batch size/],
+    ["tune(): a word as budget", () => tune({ ...small, budget: "soon" }), /^"soon" is not a duration/],
+    ["tune(): unknown option", () => untyped(tune, { ...small, workers: 4 }), /^There is no option workers/],
+    [
+      "tune(): a command with a batch size",
+      () => tune({ command: ["true"], batchSize: 4 }),
+      /^--batch-size has no effect /,
+    ],
+    ["tune(): missing command", () => tune({ command: ["no-such-command"] }), /^There is no command no-such/],
+    ["tune(): an empty command", () => tune({ command: [] }), /^The option command must be a list/],
+    [
+      "tune(): a number in the command",
       () => untyped(tune, { command: [7] }),
       /^The option command must be a list/,
     ],
     [
-      "tune() with an unknown option",
+      "tune(): a command with the unknown option go",
       () => untyped(tune, { command: ["true"], go: true }),
       /^There is no option go/,
     ],
-    ["tune() with torch", () => tune({ ...small, torch: "a.py:b" }), /^--sample has no effect /],
+    ["tune(): torch and a sample", () => tune({ ...small, torch: "a.py:b" }), /^--sample has no effect /],
   ])("%s", async (_, call, expected) => {
     const error = await call().catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(PinbenchError);
@@ -143,7 +151,7 @@ describe("a function of the library says what is wrong with an option", () => {
 });
 
 describe("compare() of the library", () => {
-  it("returns the document that --json prints, of documents as of files", async () => {
+  it("compares documents and files alike, and returns a valid comparison", async () => {
     const comparison = await compare(sides);
     expect(comparisonSchema.parse(comparison)).toEqual(comparison);
     expect(comparison.outcome).toBe("regression");
@@ -156,7 +164,7 @@ describe("compare() of the library", () => {
     expect((await compare({ ...sides, baseline: before[0]! })).baseline.runs).toBe(1);
   });
 
-  it("judges by the requested thresholds and rule, also a cell that only the candidate has", async () => {
+  it("applies the requested thresholds and rule, and marks a cell without a baseline as new", async () => {
     const rule = { strict: true, allowMismatch: true } as const;
     const candidate = laterRuns({ speed: 0.8, cells: [{ GBps: 50 }, { GBps: 50, memory: "pageable" }] });
     const thresholds = { memory: { pinned: "50%" }, ...({ default: undefined } as object) };
@@ -182,7 +190,7 @@ describe("devices() of the library", () => {
     );
   });
 
-  it("lists the emulated device only on request, and tune() models no loader on it otherwise", async () => {
+  it("uses the emulated device only on request, and so does tune()", async () => {
     const { backend: _, ...unsaid } = small;
     const found = [
       await devices().then(
@@ -199,23 +207,23 @@ describe("devices() of the library", () => {
 });
 
 describe("doctor() of the library", () => {
-  /** What doctor() asks for, which is not examined. */
+  /** The examination that doctor() requests, which is not made. */
   async function asked(options: Parameters<typeof doctor>[0]) {
     vi.mocked(diagnoseMachine).mockResolvedValueOnce({} as never);
     await doctor({ ...emulated, ...options });
     return vi.mocked(diagnoseMachine).mock.lastCall![0];
   }
 
-  it("returns the document that --json prints, and rejects if it is aborted", async () => {
+  it("returns a valid diagnosis, and rejects if it is aborted", async () => {
     const diagnosis = await doctor({ ...emulated, preset: "quick" });
     expect(diagnosisSchema.parse(diagnosis)).toEqual(diagnosis);
-    // Of an emulated device without a link nothing is known to compare it with.
+    // There is no reference for an emulated device without a link.
     const { kind, backend } = { kind: "diagnosis", backend: "emulated" };
     expect(diagnosis).toMatchObject({ kind, backend, verdict: "inconclusive", labels: {}, devices: [{}] });
     await expect(doctor({ ...emulated, ...aborted })).rejects.toThrow();
   });
 
-  it("examines quickly on request, and compares with the reference of the site", async () => {
+  it("passes on the preset quick and the site's own reference", async () => {
     expect(await asked({ preset: "quick" })).toMatchObject({ isQuick: true, reference: null });
     expect(await asked({})).toMatchObject({ isQuick: false, reference: null });
     const path = join(temporaryFolder(), "site.json");
@@ -226,7 +234,7 @@ describe("doctor() of the library", () => {
   });
 });
 
-it("explain() of the library returns the document that --json prints, without answers if it is aborted", async () => {
+it("explain() of the library returns a valid document, which has no answers if it is aborted", async () => {
   const options = { ...emulated, questions: ["several-gpus"] } as const;
   const document = await explain({ ...options, questions: ["several-gpus"] });
   expect(explanationSchema.parse(document)).toEqual(document);
@@ -234,7 +242,7 @@ it("explain() of the library returns the document that --json prints, without an
   expect((await explain({ ...emulated, questions: ["several-gpus"], ...aborted })).answers).toEqual([]);
 });
 
-it("fleet() of the library returns the document that --json prints, of a folder or several paths, by a rule", async () => {
+it("fleet() of the library finds the slow node of a folder or of several files, by a threshold", async () => {
   const folder = tenNodes();
   expect(await fleet({ results: folder })).toMatchObject({
     ...{ kind: "fleet", nodes: { length: 10 }, outliers: [{ host: "n03" }] },
@@ -249,7 +257,7 @@ it("fleet() of the library returns the document that --json prints, of a folder 
   expect(rule).toEqual({ pinned: 0.5, copiesByCpu: 0.5 });
 });
 
-it("history() of the library returns the document that --json prints, of groups or of cells", async () => {
+it("history() of the library returns the trends of groups, or of the requested cells", async () => {
   const path = trendFolder();
   expect(await history({ folder: path })).toMatchObject({
     ...{ kind: "history", path, trends: [{ name: "h2d pinned", steps: [{ after: 20 }] }] },
@@ -273,17 +281,17 @@ describe("tune() of the library", () => {
       .filter((pid) => text(pid, "status").includes(`\nPPid:\t${process.pid}\n`));
   }
 
-  it("returns the document that --json prints, and rejects if it is aborted before there is any", async () => {
+  it("returns a valid tuning, and rejects if it is aborted before it has any result", async () => {
     const tuning = await tune(small);
     expect(tuningSchema.parse(JSON.parse(JSON.stringify(tuning)))).toEqual(tuning);
     expect(tuning).toMatchObject({ run: { argv: [] }, method: { maxWorkers: 1 } });
-    // Whether the search is done within its budget is for the machine to say.
+    // A slow machine may not finish the search within its budget.
     expect(["complete", "budget"]).toContain(tuning.run.status);
     expect(tuning.recommendation?.score.batchesPerSecond).toBeGreaterThan(0);
     await expect(tune({ ...small, ...aborted })).rejects.toThrow(PinbenchError);
   });
 
-  it("tunes a job that runs, and ends it", async () => {
+  it("tunes a command as it runs, and ends the command", async () => {
     const job = fileURLToPath(new URL("../fixtures/tune/live/fake_job.mjs", import.meta.url));
     const command = [process.execPath, job, JSON.stringify({ stepMs: [8, 2] })];
     const tuning = await tune({ command, maxWorkers: 1, budget: "20s" });

@@ -5,7 +5,7 @@ import { pinningSchema } from "../../src/pin/pinning-document.js";
 const small: PinOptions = { backend: "emulated", sizes: "4MiB" };
 
 describe("pin() of the library", () => {
-  it("returns the document that --json prints", async () => {
+  it("returns a valid document with two measured pools or more", async () => {
     const pinning = await pin(small);
     expect(pinningSchema.parse(pinning)).toEqual(pinning);
     expect(pinning).toMatchObject({ kind: "pinning", status: "complete", backend: "emulated", labels: {} });
@@ -18,7 +18,7 @@ describe("pin() of the library", () => {
     expect(pinning.pools.map(({ outcome }) => outcome)).toEqual(pinning.pools.map(() => "omitted"));
   });
 
-  it("rejects where no usual size is below the limit", async () => {
+  it("rejects if the default size is above the limit maxPinned", async () => {
     await expect(pin({ backend: "emulated", maxPinned: "32MiB" })).rejects.toMatchObject({
       kind: "limit",
       message: expect.stringMatching(
@@ -27,7 +27,7 @@ describe("pin() of the library", () => {
     });
   });
 
-  it("says what is wrong with an option", async () => {
+  it("rejects a wrong option, and says what is wrong", async () => {
     await expect(pin({ ...small, size: 4096 } as PinOptions)).rejects.toMatchObject({
       kind: "usage",
       hint: "Did you mean sizes?",

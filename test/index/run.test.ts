@@ -20,7 +20,7 @@ async function refusal(options: RunOptions): Promise<PinbenchError> {
   return error as PinbenchError;
 }
 
-describe("run()", () => {
+describe("run() of the library", () => {
   // Where there is a GPU, the library measures it.
   it.skipIf(existsSync("/proc/driver/nvidia/version"))(
     "measures the emulated device only on request",
@@ -41,11 +41,11 @@ describe("run()", () => {
     [[small], "The options must be an object."],
     [{ ...small, signal: 5 }, "The option signal must be an AbortSignal."],
     [{ ...small, onProgress: "log" }, "The option onProgress must be a function."],
-  ])("refuses %j", async (options, message) => {
+  ])("refuses the options %j", async (options, message) => {
     expect(await refusal(options as RunOptions)).toMatchObject({ kind: "usage", exitCode: 2, message });
   });
 
-  it("returns the document that --json prints", async () => {
+  it("returns a valid result with all of its cells", async () => {
     const document = await run(small);
     expect(document.run).toMatchObject({ status: "complete", argv: [] });
     const oneWay = ["pageable", "host", "pinned"];
@@ -53,7 +53,7 @@ describe("run()", () => {
     expect(parseResult(JSON.stringify(document)).cells).toEqual(document.cells);
   });
 
-  it("measures the cells of an earlier document, and reports its progress", async () => {
+  it("measures the cells with the given ids, and reports its progress", async () => {
     const id = "d0/h2d/pinned/65536/w1/throughput/cold";
     const seen: RunProgress[] = [];
     const { cells } = await run({
@@ -66,7 +66,7 @@ describe("run()", () => {
     expect(seen[0]).toMatchObject({ cell: id, round: 1, convergedCells: 0, totalCells: 1 });
   });
 
-  it("reads ids as they come from a file, and all devices by their name alone", async () => {
+  it("accepts cell ids with blanks and empty lines, and all as the name of all devices", async () => {
     const [first, second] = ["h2d", "d2h"].map((way) => `d0/${way}/pinned/4096/w1/throughput/cold`);
     const options = { backend: "emulated", samples: 6 } as const;
     const { cells } = await run({ ...options, cells: [`${first}\n`, "", ` ${second} `] });
@@ -75,7 +75,7 @@ describe("run()", () => {
     expect(all.plan?.settings?.devices).toBe("all");
   });
 
-  it("ends with the results so far when it is aborted", async () => {
+  it("returns the results so far if it is aborted", async () => {
     const controller = new AbortController();
     const { run: record } = await run({
       ...small,
@@ -86,7 +86,7 @@ describe("run()", () => {
     expect(record.status).toBe("aborted");
   });
 
-  it("says what is wrong with an option, and what was meant", async () => {
+  it("rejects a wrong option, says why, and suggests the right one", async () => {
     expect(await refusal({ ...small, sizes: "64K" })).toMatchObject({
       kind: "usage",
       message: expect.stringMatching(/^"64K" does not say whether /),
@@ -96,7 +96,7 @@ describe("run()", () => {
       message: "There is no option worker. Did you mean workers?",
       hint: "Did you mean workers?",
     });
-    // Stdin, which "-" stands for on the command line, is none of a library's.
+    // "-" stands for stdin only on the command line.
     expect(await refusal({ backend: "emulated", cells: ["-"] })).toMatchObject({
       kind: "usage",
       message: expect.stringMatching(/^"-" is not a cell id\./),
@@ -109,20 +109,20 @@ describe("run()", () => {
   });
 });
 
-describe("what the library measures is announced to others on the devices", () => {
+describe("a measurement of the library is announced to other processes on its devices", () => {
   const emulated = { name: "emulated", facts: { emulated: true, nvmlError: "there is none" } };
   const prepared = {
     backend: emulated,
     devices: [0, 1].map((ordinal) => ({ ordinal, uuid: null, pciBusId: `0000:0${ordinal}:00.0` })),
   } as unknown as Parameters<typeof announced>[0];
 
-  /** The devices on which this process says that it measures. */
+  /** The number of devices on which this process announces a measurement. */
   const held = () =>
     readFileSync("/proc/net/unix", "utf8").match(
       new RegExp(`@pinbench/1/emulated-\\w+-\\d/measuring/${process.pid}-`, "g"),
     )?.length ?? 0;
 
-  it("until it is over, however that ends", async () => {
+  it("until the measurement ends or fails", async () => {
     for (const [name, value] of Object.entries(sharedDevice())) vi.stubEnv(name, value);
     expect(await announced(prepared, async () => held())).toBe(2);
     expect(held()).toBe(0);
@@ -137,7 +137,7 @@ describe("what the library measures is announced to others on the devices", () =
   });
 });
 
-it("the options are the keys of a configuration's plan", () => {
+it("run() of the library has the same options as the plan of a configuration", () => {
   const options: Record<keyof PlanOptions, true> = {
     backend: true,
     device: true,

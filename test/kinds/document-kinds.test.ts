@@ -46,7 +46,7 @@ const looks: Readonly<Record<string, (text: string) => void>> = {
   nagios: (text) => expect(text).toMatch(/^PINBENCH [A-Z]+ - [^\n|]+ \| [^\n|]*\n$/),
 };
 
-describe.each(documentNames)("%s", (kind) => {
+describe.each(documentNames)("the document %s", (kind) => {
   // A reference is of healthy GPUs alone, and these are not.
   it.each(formatNames(kind).filter((format: string) => format !== "reference"))(
     "is drawn as %s",
@@ -55,14 +55,14 @@ describe.each(documentNames)("%s", (kind) => {
     },
   );
 
-  it("is what its schema describes, and known by its name", async () => {
+  it("matches its schema, and its name is a known kind", async () => {
     const { document } = found(kind);
     expect((await loadKind(kind)).schema.safeParse(document).error).toBeUndefined();
     expect(isDocumentName(kind)).toBe(true);
     if (kind !== "result") expect(document).toHaveProperty("kind", kind);
   });
 
-  it("has the schema that zod's says shipped with it; `npm run schema` writes it", async () => {
+  it("has a shipped JSON schema equal to the zod schema in the code (`npm run schema` writes it)", async () => {
     const file = `schema/${kind}-v1.json`;
     const shipped = JSON.parse(readFileSync(join(packageRoot, file), "utf8"));
     expect(shipped).toEqual(
@@ -84,7 +84,7 @@ describe.each(documentNames)("%s", (kind) => {
     expect(JSON.parse(await drawnAs(hostile, "json"))).toEqual(JSON.parse(JSON.stringify(hostile.document)));
   });
 
-  it("can be an SVG file if it has charts", async () => {
+  it("can be saved as SVG only if it has charts", async () => {
     expect("svg" in documentFormats[kind]).toBe((await loadKind(kind)).pictures !== undefined);
   });
 });
@@ -101,9 +101,9 @@ const obeyed =
   /@org|#1 |(?<!\\)\[|(?<!\\):\/\/|(?<!\\)<(?!!-- -->|\/?(?:details|summary)>)|\*\*ok|(?<!\\)`code|^# x/m;
 const fenced = /^(`{3,})\w*\n.*?^\1$/gms;
 
-describe("an untrusted document's text with control characters or markup", async () => {
+describe("control characters or markup in an untrusted document", async () => {
   it.each(await hostileTexts(control))(
-    "on a terminal is shown as escapes in %s as %s",
+    "are shown as escapes in the document %s drawn as %s",
     (kind, format, text) => {
       // Only what pinbench itself writes is left: line breaks.
       expect(text.match(/(?!\n)[\p{Cc}\p{Bidi_Control}\u2028\u2029]/gu)).toBeNull();
@@ -115,7 +115,7 @@ describe("an untrusted document's text with control characters or markup", async
     },
   );
 
-  it("is a comment in Python", async () => {
+  it("appear only in comments of a tuning's Python output", async () => {
     const text = await drawnAs(found("tuning", control), "python");
     const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
     expect(lines.filter((line) => !/^\w+=\w+,$/.test(line))).toEqual([]);
@@ -123,7 +123,7 @@ describe("an untrusted document's text with control characters or markup", async
   });
 
   it.each((await hostileTexts(markup)).filter(([, format]) => format === "markdown"))(
-    "on Markdown is text in %s",
+    "are plain text in Markdown of the document %s",
     (_, __, text) => {
       expect(text).toContain("evil.example");
       expect(text.replaceAll(fenced, "").match(obeyed)).toBeNull();
@@ -131,7 +131,7 @@ describe("an untrusted document's text with control characters or markup", async
   );
 
   it.each((await hostileTexts(markup)).filter(([, format]) => format === "html"))(
-    "on a page is text in %s",
+    "are plain text on an HTML page of the document %s",
     (_, __, text) => {
       expect(text).toContain("&lt;img src=x onerror=y&gt;");
       expect(text).not.toContain("<img");
@@ -139,7 +139,7 @@ describe("an untrusted document's text with control characters or markup", async
   );
 });
 
-it("a number in CSV is no formula, whatever its sign", () => {
+it("a negative number in CSV is written as a number, not escaped like a formula", () => {
   const toy: DocumentKind<{ GBps: number }> = {
     schema: z.object({ GBps: z.number() }),
     report: () => ({ command: "toy", version: "1.0.0", name: "Toy", hasTerms: false, blocks: [] }),
@@ -176,11 +176,11 @@ describe("a folder of runs", () => {
   });
 
   it.each<[string, (run: ResultDocument, i: number) => Partial<ResultDocument>]>([
-    ["other machines", ({ fingerprint }, i) => ({ fingerprint: { ...fingerprint, cpuModel: `CPU ${i}` } })],
-    ["other cells", (_, i) => ({ cells: [buildCell({ workers: i + 1, GBps: 50 })] })],
+    ["three machines", ({ fingerprint }, i) => ({ fingerprint: { ...fingerprint, cpuModel: `CPU ${i}` } })],
+    ["different cells", (_, i) => ({ cells: [buildCell({ workers: i + 1, GBps: 50 })] })],
     ["two backends", (_, i) => (i === 1 ? { backend: "emulated" } : {})],
     ["which one ended early", ({ run }, i) => (i === 1 ? { run: { ...run, status: "aborted" } } : {})],
-    ["no device", () => ({ devices: [] })],
+    ["unknown devices", () => ({ devices: [] })],
   ])("of %s is shown run by run, in the order of measuring", async (_, part) => {
     const unlike = runs.map((run, i) => ({ ...run, ...part(run, i) }));
     expect((await readBack(unlike)).map(({ run }) => run.id)).toEqual(ids);

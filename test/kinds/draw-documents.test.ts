@@ -24,7 +24,7 @@ const headings = (html: string) =>
   );
 
 describe("a page of two results", () => {
-  it("says first what they differ in, and has the files' names in its headings", async () => {
+  it("begins with their differences, and has the files' names in its headings", async () => {
     const [before, after] = beforeAndAfter();
     const html = await pageWithDifference([found(before, "old.json"), found(after, "new.json")]);
     expect(headings(html)).toEqual(["Difference: old.json → new.json", "1. old.json", "2. new.json"]);
@@ -47,7 +47,7 @@ describe("a page of two results", () => {
     }
   });
 
-  it("has the conclusions, tables and charts of the difference, with what is not decided folded", async () => {
+  it("has the conclusions, tables and charts of the difference, and folds what is undecided", async () => {
     const [before, after] = beforeAndAfter();
     const { report, charts } = (await differenceOf([
       found(before, "old.json"),
@@ -59,14 +59,14 @@ describe("a page of two results", () => {
     expect(charts.length).toBeGreaterThan(0);
   });
 
-  it("obeys no name of a file", async () => {
+  it("escapes markup in the names of files", async () => {
     const [before, after] = beforeAndAfter();
     const html = await pageWithDifference([found(before, "<img src=x>"), found(after, "\u202enosj")]);
     expect(html).not.toMatch(/<img|\u202e/);
   });
 });
 
-it("a page of one result has its file among what it holds for, not in its heading", async () => {
+it("a page of one result names its file among the facts, not in its heading", async () => {
   const [before] = beforeAndAfter();
   const html = await pageOfDocuments([found(before, "old.json")]);
   expect(headings(html)[0]).not.toContain("old.json");
@@ -77,7 +77,7 @@ describe("an unknown chart", () => {
   const hintOf = (documents: FoundDocument[]) =>
     chartOfDocuments(documents, "nosuch").catch(({ kind, hint }) => ({ kind, hint }));
 
-  it("is refused with each existing one named once", async () => {
+  it("is refused with a list of the existing charts", async () => {
     const [before, after] = beforeAndAfter();
     const { kind, hint } = (await hintOf([found(before, "a"), found(after, "b")])) as {
       kind: string;

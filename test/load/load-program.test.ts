@@ -42,7 +42,7 @@ function runProgram(result: number, end: string) {
 }
 
 describe("the program that pinbench load prints", () => {
-  it("loads a file's bytes out of its mapping, registered for reading only, and registers nothing for good", () => {
+  it("loads a file from a mapping that is registered read-only, and unregisters it afterwards", () => {
     const { stdout, stderr } = runProgram(
       0,
       "print(load(path, 'cpu').tolist() == [i * 3 % 256 for i in range(5000)], calls)",

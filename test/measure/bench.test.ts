@@ -12,15 +12,15 @@ function optionsFor(session: FakeSession, part: Partial<BenchOptions> = {}): Ben
   return { driver: { openSession: async () => session }, device: 0, placement, ...part };
 }
 
-it("only a bench opens sessions", () => {
+it("only src/measure/bench.ts opens sessions on a device", () => {
   const opening = readdirSync("src", { recursive: true, encoding: "utf8" }).filter(
     (path) => path.endsWith(".ts") && /\.openSession\(/.test(readFileSync(`src/${path}`, "utf8")),
   );
   expect(opening).toEqual(["measure/bench.ts"]);
 });
 
-describe("a bench", () => {
-  it("leaves memory to the system only if that refuses to choose its node", async () => {
+describe("a device that is opened to measure", () => {
+  it("goes without a NUMA node only if the system refuses to choose the node", async () => {
     const nodesAsked = async (numaNode: number | null, code: string) => {
       const asked: (number | null)[] = [];
       const openSession: BenchOptions["driver"]["openSession"] = async (options) => {
@@ -37,7 +37,7 @@ describe("a bench", () => {
     expect(await nodesAsked(1, "CUDA_ERROR_OUT_OF_MEMORY")).toEqual([1]);
   });
 
-  it("ends its measurements with its signal, until it is closed", async () => {
+  it("aborts its measurements with the caller's signal, until it is closed", async () => {
     const session = new FakeSession();
     const aborts = vi.spyOn(session, "abort");
     const end = new AbortController();
@@ -45,7 +45,7 @@ describe("a bench", () => {
     end.abort();
     expect(aborts).toHaveBeenCalledTimes(1);
     await bench.close();
-    // A signal that came first ends it at once.
+    // A signal that was aborted before ends the session at once.
     await Bench.open(optionsFor(session, { signal: end.signal }));
     expect(aborts).toHaveBeenCalledTimes(2);
     const later = new AbortController();
@@ -55,7 +55,7 @@ describe("a bench", () => {
     expect(aborts).toHaveBeenCalledTimes(2);
   });
 
-  it("reserves the device's memory once, before the first host memory", async () => {
+  it("reserves its own memory once, before the first host memory", async () => {
     const session = new FakeSession();
     const [device, host] = [vi.spyOn(session, "reserveDevice"), vi.spyOn(session, "reserveHost")];
     const cells = (["pinned", "pageable"] as const).map((memory) => plannedCell({ memory }));
@@ -66,7 +66,7 @@ describe("a bench", () => {
   });
 });
 
-describe("memory that cannot be pinned in the amount of the largest size", () => {
+describe("a limit on pinned memory", () => {
   const run = async (limit: string, sizes: string, memory = "pinned,pageable") => {
     const args = [
       ...["run", "--backend", "emulated", "--sizes", sizes, "--memory", memory, "--direction", "h2d"],
@@ -78,7 +78,7 @@ describe("memory that cannot be pinned in the amount of the largest size", () =>
     return { exitCode, outcomes, cells };
   };
 
-  it("fails only that size, with a hint, and the smaller ones are measured and compared", async () => {
+  it("fails only sizes above it, with a hint; smaller sizes are measured and compared", async () => {
     const { exitCode, outcomes, cells } = await run("24MiB", "1MiB,16MiB,32MiB");
     expect(exitCode).toBe(4);
     expect(outcomes).toEqual(
@@ -99,7 +99,7 @@ describe("memory that cannot be pinned in the amount of the largest size", () =>
     }
   });
 
-  it("fails all sizes if none can be pinned", async () => {
+  it("fails all sizes if even the smallest is above it", async () => {
     const { outcomes } = await run("64KiB", "1MiB,16MiB", "pinned");
     expect(outcomes.map(([, , failed]) => failed)).toEqual([true, true]);
   });

@@ -55,8 +55,8 @@ async function measure(sampleNs = 2e6): Promise<MeasureResult> {
   return { ...emptyResult, columns: [{ direction: "h2d", startNs, durationNs }] };
 }
 
-describe("what a load does by itself and during the copies", () => {
-  it("counts the part of each work item that falls into the measured time", async () => {
+describe("a load beside copies", () => {
+  it("is credited with the part of each work item that falls into the measured time", async () => {
     const loads = await besides(40e6);
     for (let visit = 0; visit < 2; ++visit) {
       const [, load] = await loads.visit(() => measure());
@@ -65,7 +65,7 @@ describe("what a load does by itself and during the copies", () => {
     }
   });
 
-  it("takes its rate by itself only from before and after the copies", async () => {
+  it("has a rate alone that is taken only before and after the copies", async () => {
     const copies = { beginNs: Number.POSITIVE_INFINITY, endNs: Number.POSITIVE_INFINITY };
     const loads = await besides((atNs) => (atNs < copies.beginNs ? 1e6 : atNs < copies.endNs ? 5e6 : 2e6));
     const [, load] = await loads.visit(async () => {
@@ -74,21 +74,21 @@ describe("what a load does by itself and during the copies", () => {
       Object.assign(copies, { beginNs, endNs: nowNs() });
       return result;
     });
-    // As long at the whole rate as at half of it; a fifth of it during the copies.
+    // Alone, half of the time is at the full rate and half at half of it; during the copies a fifth is left.
     expect(load!.alone).toBeGreaterThan(0.65);
     expect(load!.alone).toBeLessThan(0.85);
     expect(load!.during).toBeGreaterThan(0.15);
     expect(load!.during).toBeLessThan(0.3);
   });
 
-  it("is unknown if it did nothing by itself, on a machine too busy for it", async () => {
+  it("has no known rate if it completed nothing alone, as on a busy machine", async () => {
     const loads = await besides(3600e9);
     const [result, load] = await loads.visit(() => measure());
     expect(load).toBeNull();
     expect(result.columns).toHaveLength(1);
   });
 
-  it("is measured for one load at a time: the next starts once the previous has stopped", async () => {
+  it("runs alone: the next load starts once the previous one has stopped", async () => {
     const happened: string[] = [];
     const stop = async () => {
       await new Promise((resolve) => setTimeout(resolve, 50));
@@ -101,13 +101,13 @@ describe("what a load does by itself and during the copies", () => {
     expect(happened).toEqual(["host", "stopped", "compute", "stopped"]);
   });
 
-  it("is not recorded if the copies were aborted", async () => {
+  it("has no recorded rate if the copies were aborted", async () => {
     const loads = await besides(1e6);
     const [, load] = await loads.visit(async () => ({ ...(await measure()), aborted: true }));
     expect(load).toBeNull();
   });
 
-  it("ends the previous load even if that failed, as its cells already report this", async () => {
+  it("that failed is ended without another error, as its cells already report it", async () => {
     const loads = await besides(1e6, () => Promise.reject(new Error("it was lost")));
     await expect(loads.switchTo(null)).resolves.toBeUndefined();
   });

@@ -65,7 +65,7 @@ const cliffAt =
           : 54;
 
 describe("a search for block sizes", () => {
-  it("finds the cut-off of each direction and number of blocks, in rounds of all of them", async () => {
+  it("finds the size at which the fastest method changes, for each direction and number of blocks", async () => {
     const { cutoffs, device, rounds } = await search(cliffAt(48 * KiB, 300 * KiB));
     expect(cutoffs).toHaveLength(6);
     for (const column of cutoffs) {
@@ -74,7 +74,7 @@ describe("a search for block sizes", () => {
       const interval = [leastBytes, mostBytes].map((bytes) => bytes / KiB);
       expect(interval).toEqual(column.direction === "h2d" ? [40, 48] : [256, 320]);
     }
-    // The first cells, and then three times half of what is left: two ways in two directions, with three numbers of blocks.
+    // After the first cells, three bisections: two methods in two directions, with three numbers of blocks.
     expect(device.steps.slice(1).map(({ length }) => length)).toEqual([12, 12, 12]);
     const ways = device.steps.slice(1).flatMap((cells) => cells.map(({ blockWay }) => blockWay));
     expect(new Set(ways)).toEqual(new Set(["batch", "kernel"]));
@@ -82,14 +82,14 @@ describe("a search for block sizes", () => {
     expect(rounds).toEqual(Array.from({ length: 4 * 6 }, (_, round) => round));
   });
 
-  it("interleaves the methods of a step", async () => {
+  it("measures the methods of a step in turns", async () => {
     const { session } = await search(cliffAt(48 * KiB, 48 * KiB));
     const last = session.visits.slice(-24).map(({ blocks, direction }) => `${direction} ${blocks!.way}`);
     expect(last.slice(0, 12)).toEqual(last.slice(12));
     expect(new Set(last).size).toBe(4);
   });
 
-  it("spends the rest of its budget where no method is certainly the best", async () => {
+  it("spends the rest of its budget on sizes at which no method is certainly the best", async () => {
     // Every other sample of a kernel takes a fifth longer.
     const samples = new Map<string, number>();
     const rates: Rates = (way, bytes, { direction, sizeBytes }) => {
@@ -107,7 +107,7 @@ describe("a search for block sizes", () => {
     expect(takenOf("kernel")).toBeGreaterThan(2 * takenOf("loop"));
   });
 
-  it("begins no step a minute after the first", async () => {
+  it("begins no further step after a minute", async () => {
     const slow: Rates = (way, bytes, request) => cliffAt(48 * KiB, 48 * KiB)(way, bytes, request) / 1000;
     const { device, cutoffs } = await search(slow);
     expect(device.steps).toHaveLength(1);
@@ -116,7 +116,7 @@ describe("a search for block sizes", () => {
     }
   });
 
-  it("ends where the context is lost", async () => {
+  it("ends when the device's context is lost", async () => {
     const session = sessionOf(cliffAt(48 * KiB, 48 * KiB));
     session.beforeMeasure = ({ blocks }) => {
       if (blocks?.bytes === MiB) throw nativeError("CUDA_ERROR_ILLEGAL_ADDRESS", true);

@@ -34,7 +34,7 @@ describe("summarize", () => {
     expect(summarize(throughput, [samplesOf([100, 100])], null)[0]?.relativeHalfWidth).toBeNull();
   });
 
-  it("gives the share of the link's limit by the median", () => {
+  it("computes the share of the link's limit from the median", () => {
     const [stats] = summarize(throughput, [samplesOf([100, 200, 1000])], 20);
     expect(stats?.linkShare).toBe(0.25);
   });
@@ -66,7 +66,7 @@ describe("summarize", () => {
     expect(stats.map(({ overTimeGBps }) => overTimeGBps)).toEqual([up, down, up + down]);
   });
 
-  it("counts each byte of a p2p cell once, and against no link to the host", () => {
+  it("counts each byte of a p2p cell once, and gives no share of the link to the host", () => {
     const cell = { direction: "p2p", mode: "throughput" } as const;
     const [stats] = summarize(cell, [samplesOf([100], "p2p")], 20);
     const [toDevice] = summarize({ direction: "h2d", mode: "throughput" }, [samplesOf([100], "h2d")], 20);
@@ -74,19 +74,19 @@ describe("summarize", () => {
     expect(stats?.linkShare).toBeNull();
   });
 
-  it("counts the bytes read and the bytes written of a d2d cell, which no link carries", () => {
+  it("counts both the bytes read and the bytes written of a d2d cell, with no share of a link", () => {
     const cell = { direction: "d2d", mode: "throughput" } as const;
     const [stats] = summarize(cell, [samplesOf([100], "d2d")], 20);
     expect(stats).toMatchObject({ bandwidthGBps: { median: 20 }, linkShare: null });
   });
 
-  it("has no figures without samples", () => {
+  it("throws an error if there are no samples", () => {
     expect(() => summarize(throughput, [samplesOf([])], null)).toThrow(RangeError);
   });
 });
 
-describe("what the load beside a cell did", () => {
-  it("is the median of its visits: alone, during the copies, and their ratio", () => {
+describe("the load beside a cell", () => {
+  it("is reported as medians over visits: its rate alone, during copies, and the ratio", () => {
     const progress = progressOf({ beside: "memory" });
     expect(progress.load).toBeNull();
     progress.loadVisits.push({ alone: 10, during: 5 }, { alone: 12, during: 9 }, { alone: 8, during: 5 });
@@ -98,7 +98,7 @@ describe("what the load beside a cell did", () => {
     });
   });
 
-  it("may come to nothing during the copies", () => {
+  it("may have a rate of 0 during the copies", () => {
     const progress = progressOf({ beside: "compute" });
     progress.loadVisits.push({ alone: 10, during: 0 });
     expect(progress.load).toMatchObject({ unit: "GFLOP/s", keptShare: { median: 0, max: 0 } });
@@ -106,7 +106,7 @@ describe("what the load beside a cell did", () => {
 });
 
 describe("a cell of several visits", () => {
-  it("has the copies and the bytes that were compared in all of them, and its samples by their rounds", () => {
+  it("adds up copies and compared bytes of all visits, and keeps its samples by round", () => {
     const progress = progressOf();
     progress.copiesPerSample = 4;
     const visit = (

@@ -8,8 +8,8 @@ const cost = (allocateNs: number, freeNs = 0) => ({ allocateNs, freeNs, hugePage
 describe("copiesToPayOff", () => {
   it.each([
     ["what pinning costs over what a copy saves, rounded up", 1000, 300, 100, 5],
-    ["not a whole number of copies", 1001, 300, 100, 6],
-    ["one copy that saves it all", 100, 300, 100, 1],
+    ["rounded up to the next whole copy", 1001, 300, 100, 6],
+    ["one copy if that saves the whole cost", 100, 300, 100, 1],
     ["0 copies without a cost", 0, 300, 100, 0],
     ["0 copies with a negative cost", -50, 300, 100, 0],
   ])("is %s", (_, costNs, pageableNs, pinnedNs, copies) => {
@@ -20,7 +20,7 @@ describe("copiesToPayOff", () => {
 describe("measurePinning", () => {
   const { signal } = new AbortController();
 
-  it("gives medians of three, taken in turns: a disturbance hits all methods alike", async () => {
+  it("gives the median of three costs, taken in turns so that a disturbance hits all methods", async () => {
     const session = new FakeSession();
     const kinds: string[] = [];
     session.pinningCost = (kind) => {
@@ -61,7 +61,7 @@ describe("measurePinning", () => {
     expect(refused).toBe(1);
   });
 
-  it("rejects if the context is lost, which is no refusal", async () => {
+  it("rejects if the device's context is lost", async () => {
     const session = new FakeSession();
     session.pinningCost = () => {
       throw nativeError("CUDA_ERROR_ILLEGAL_ADDRESS", true);
@@ -70,7 +70,7 @@ describe("measurePinning", () => {
     await expect(lost).rejects.toMatchObject({ code: "CUDA_ERROR_ILLEGAL_ADDRESS" });
   });
 
-  it("ends with the sizes that it has when it is aborted", async () => {
+  it("returns the sizes measured so far when it is aborted", async () => {
     const controller = new AbortController();
     const session = new FakeSession();
     session.pinningCost = (_, sizeBytes) => {
@@ -126,7 +126,7 @@ describe("addPayOff", () => {
 
   it("compares each method with pageable memory's own cost, by one worker's copies of that size", () => {
     const cells = [pageable(), pinned()];
-    // Several threads, other sizes, processes, and what copies with others or beside a load say nothing of what one saves.
+    // Cells with several threads, other sizes, processes, other devices or a load do not count.
     const others = [
       measured({ memory: "pageable", workers: 2 }, 1e9),
       measured({ memory: "pageable", sizeBytes: KiB }, 1e9),
@@ -141,7 +141,7 @@ describe("addPayOff", () => {
     expect(payOffOf(cells)).toEqual({ pinned: { h2d: 5, d2h: null }, registered: { h2d: 0, d2h: null } });
   });
 
-  it("takes the copies of the method itself, and the other's if it has none", () => {
+  it("uses the method's own copies, or those of the other pinned kind if it has none", () => {
     const changes = { registered: record.pinned };
     const slower = measured({ memory: "registered" }, 200_000);
     expect(payOffOf([pageable(), pinned(), slower], changes)).toMatchObject({
@@ -157,18 +157,18 @@ describe("addPayOff", () => {
   describe("gives no number of copies", () => {
     const copiesWith = (...cells: ReturnType<typeof measured>[]) => payOffOf(cells).pinned.h2d;
 
-    it("if one of the two was not measured", () => {
+    it("if pageable or pinned copies were not measured", () => {
       expect(copiesWith(pageable())).toBeNull();
       expect(copiesWith(pinned())).toBeNull();
       expect(copiesWith(progressOf({ memory: "pageable" }), pinned())).toBeNull();
     });
 
-    it("if a cost is not known, pageable memory's included", () => {
+    it("if the cost of pinned or of pageable memory is unknown", () => {
       expect(payOffOf([pageable(), pinned()], { pinned: null }).pinned.h2d).toBeNull();
       expect(payOffOf([pageable(), pinned()], { pageable: null }).pinned.h2d).toBeNull();
     });
 
-    it("if one has too few samples for an interval", () => {
+    it("if pageable or pinned copies have too few samples for an interval", () => {
       expect(copiesWith(pageable(), measured({ memory: "pinned" }, [100_000]))).toBeNull();
       expect(copiesWith(measured({ memory: "pageable" }, [300_000]), pinned())).toBeNull();
     });
@@ -178,7 +178,7 @@ describe("addPayOff", () => {
       expect(copiesWith(pageable(), measured({ memory: "pinned" }, 400_000))).toBeNull();
     });
 
-    it("if the intervals do not exclude that both are as fast", () => {
+    it("if the intervals allow both to be equally fast", () => {
       const fast = measured({ memory: "pinned" }, 250_000);
       expect(copiesWith(measured({ memory: "pageable" }, around(300_000, 0.6)), fast)).toBeNull();
       expect(copiesWith(pageable(), fast)).toBe(20);
@@ -189,7 +189,7 @@ describe("addPayOff", () => {
       expect(copiesWith(pageable(), measured({ memory: "pinned" }, 275_000))).toBe(40);
     });
 
-    it.each(["failed", "mismatch"] as const)("if one of the two is a %s cell", (outcome) => {
+    it.each(["failed", "mismatch"] as const)("if the pageable or the pinned cell is a %s one", (outcome) => {
       for (const memory of ["pageable", "pinned"] as const) {
         const cells = [pageable(), pinned()];
         cells.find(({ cell }) => cell.memory === memory)!.outcome = outcome;

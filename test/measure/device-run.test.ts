@@ -41,7 +41,7 @@ const root = fixtureRoot({
 
 /** Opens the second device for cells of processes; resolves with its run and what its sessions were opened with. */
 async function opened(openSession: NativeDriver["openSession"], numa: NumaChoice = "local", needs = {}) {
-  // The plan skips those of most workers.
+  // The plan skips the cells with the most workers.
   const cells = [1, 2, 3].map((workers) =>
     plannedCell({ device: 1, workers, workerKind: "process", skipReason: workers > 2 ? "a reason" : null }),
   );
@@ -61,7 +61,7 @@ async function opened(openSession: NativeDriver["openSession"], numa: NumaChoice
   return { run, activities };
 }
 
-it("worker processes copy for the device, on the CPUs and the node of its run", async () => {
+it("worker processes copy to the run's device, on its CPUs and NUMA node", async () => {
   const session = new FakeSession();
   Object.assign(session.opening, { openedAtNs: 1234 });
   const { run, activities } = await opened(async () => session);
@@ -83,7 +83,7 @@ it("worker processes copy for the device, on the CPUs and the node of its run", 
   expect(ended).toEqual(["abort", "close"]);
 });
 
-it("the session itself reserves nothing for cells of processes", async () => {
+it("pinbench's own process reserves no memory for cells that worker processes measure", async () => {
   const session = new FakeSession();
   const reserved = [vi.spyOn(session, "reserveHost"), vi.spyOn(session, "reserveDevice")];
   await opened(async () => session);
@@ -114,12 +114,12 @@ it("if the system refuses a requested node, the run ends and names it", async ()
 it.each([
   [0, "reserving device memory"],
   [60, "reserving 10 MiB of host memory"],
-])("for %i MiB of host memory on two devices and three NUMA nodes, a run shows: %s", async (host, words) => {
+])("a run that needs %i MiB on each of two devices and three NUMA nodes shows: %s", async (host, words) => {
   const needs = { hostBytes: host * MiB, devicesAtOnce: 2, placementsAtOnce: 3 };
   expect((await opened(async () => new FakeSession(), "local", needs)).activities).toContain(words);
 });
 
-it("cells of a device fail if it cannot be opened at a placement, except for skipped ones", async () => {
+it("cells fail if their device cannot be opened on their NUMA nodes; skipped cells stay skipped", async () => {
   const place = { cpuNode: 0, memoryNode: 1 };
   const partOf = (device: number, error: Error | null) => ({
     ...{ device: { ordinal: device }, place, workers: null },

@@ -77,7 +77,7 @@ async function pidIn(file: string): Promise<number> {
 }
 
 describe("measuring in a fresh process", () => {
-  it("gives the document of these cells, in another process each time", async () => {
+  it("returns a result of the listed cells, from a new process each time", async () => {
     const [first, second] = [await measure([other, cell]), await measure([other, cell])];
     for (const document of [first, second]) {
       expect(document.run.status).toBe("complete");
@@ -94,7 +94,7 @@ describe("measuring in a fresh process", () => {
     expect(measured).toEqual({ ...settings, ...changes, cells: [cell] });
   });
 
-  it("hands over more cells than an argument holds", async () => {
+  it("passes on more cells than a command line can hold", async () => {
     const entry = program(`
       import { readFileSync } from "node:fs";
       const { cells } = JSON.parse(readFileSync(0, "utf8"));
@@ -115,12 +115,12 @@ describe("measuring in a fresh process", () => {
   });
 });
 
-describe("a process without a document", () => {
+describe("a fresh process that returns no result", () => {
   it.each([
     ["usage", ["d0/h2d"], /^"d0\/h2d" is not a cell id\. Write whole ids/],
     ["usage", [], /^The list of cells is empty\.$/],
     ["unavailable", [cell.replace("d0", "d7")], /^There is no device 7: the driver reports only 0\./],
-  ] as const)("is an error in its own words: %s of %j", async (kind, ids, message) => {
+  ] as const)("is reported with its own error: %s of %j", async (kind, ids, message) => {
     const error = await errorOf(measure(ids));
     expect(error.kind).toBe(kind);
     expect(error.message).toMatch(message);
@@ -145,15 +145,15 @@ describe("a process without a document", () => {
       "measurement",
       /was killed \(SIGSEGV\)/,
     ],
-  ])("is an error whatever happened: %s", async (text, kind, message) => {
-    // Its ids are more than a pipe holds, and it reads none of them.
+  ])("is reported with what happened: %s", async (text, kind, message) => {
+    // More ids than a pipe holds, none of which the program reads.
     const error = await errorOf(measure(Array(20_000).fill(cell), {}, { entry: program(text) }));
     expect(error.kind).toBe(kind);
     expect(error.message).toMatch(message);
     expect(error.hint ?? "").not.toMatch(/ran out of memory/);
   });
 
-  it("that was killed points to the memory", async () => {
+  it("is reported as most likely out of memory if it was killed", async () => {
     const { entry, file } = tellingPinbench();
     const measuring = errorOf(measure([cell], endless, { entry }));
     process.kill(await pidIn(file), "SIGKILL");
@@ -164,7 +164,7 @@ describe("a process without a document", () => {
 });
 
 describe("an abort", () => {
-  it("ends the process with the document of what was measured", async () => {
+  it("ends the fresh process, which still returns what it has measured", async () => {
     const { entry, file } = tellingPinbench();
     const controller = new AbortController();
     const measuring = measure([cell, other], endless, { entry, signal: controller.signal });
@@ -174,7 +174,7 @@ describe("an abort", () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it.each(["before", "after"])("still does if Ctrl-C reached the process %s it", async (order) => {
+  it.each(["before", "after"])("keeps the results if Ctrl-C reached the process %s it", async (order) => {
     const { entry, file } = tellingPinbench();
     const controller = new AbortController();
     const measuring = measure([cell, other], endless, { entry, signal: controller.signal });
@@ -197,7 +197,7 @@ describe("an abort", () => {
     expect(["aborted", "Measuring was interrupted before there was a result."]).toContain(await ended);
   });
 
-  it("before the start starts no process", async () => {
+  it("before a fresh process starts prevents its start", async () => {
     const file = join(temporaryFolder(), "started");
     const entry = program(`import fs from "node:fs"; fs.writeFileSync(${JSON.stringify(file)}, "");`);
     const error = await errorOf(measure([cell], {}, { entry, signal: AbortSignal.abort() }));
@@ -228,7 +228,7 @@ describe("an abort", () => {
     return { measuring, pid: Number(readFileSync(file, "utf8")), pass };
   }
 
-  it("kills a process that goes on for 2.5 s more", async () => {
+  it("kills a fresh process that goes on for 2.5 s more", async () => {
     const { measuring, pid, pass } = await abortStubborn("");
     pass(2499);
     await sleep(100);
@@ -238,7 +238,7 @@ describe("an abort", () => {
     expect(isRunning(pid)).toBe(false);
   });
 
-  it("keeps the output of a process that has to be killed", async () => {
+  it("keeps the result that a fresh process printed before it had to be killed", async () => {
     const printed = buildDocument({ backend: "emulated", cells: [buildCell({ GBps: 20 })] });
     const { measuring, pass } = await abortStubborn(JSON.stringify(printed));
     pass(2500);
@@ -246,7 +246,7 @@ describe("an abort", () => {
   });
 });
 
-it("leaves no process behind when its own is killed", async () => {
+it("a fresh process ends when the process that started it is killed", async () => {
   const { entry, file } = tellingPinbench();
   const fresh = new URL("../../dist/measure/fresh-process.js", import.meta.url).href;
   const parent = spawn(process.execPath, [

@@ -57,7 +57,7 @@ describe("samples of several processes", () => {
     expect(columns.map(({ durationNs }) => durationNs[0])).toEqual([120, 310]);
   });
 
-  it("stand beside each other in latency mode, each worker's of a sample in turn", () => {
+  it("are kept apart in latency mode, one of each worker in turn", () => {
     const [column] = join(
       "latency",
       worker(1000, [
@@ -73,16 +73,16 @@ describe("samples of several processes", () => {
     expect([...column!.startNs]).toEqual([1, 501, 2, 502]);
   });
 
-  it("are none if one of the processes was aborted", () => {
+  it("are dropped if one of the processes was aborted", () => {
     const aborted = { openedAtNs: 0, result: resultOf([], { aborted: true }) };
     expect(join("throughput", worker(0, [[1, 1]]), aborted)).toMatchObject({ aborted: true, columns: [] });
   });
 });
 
-describe("what several processes found", () => {
+describe("the joined result of several processes", () => {
   const mismatch = { direction: "h2d", worker: 0, offsetBytes: 8, mismatchedBytes: 1 } as const;
 
-  it("names the worker whose data came back wrong, by direction as threads are numbered", () => {
+  it("names the worker whose data came back wrong, numbered by direction like threads", () => {
     const wrong = [mismatch, { ...mismatch, direction: "d2h", worker: 1 } as const];
     const workers = [[], wrong, []].map((mismatches) => ({
       openedAtNs: 0,
@@ -98,7 +98,7 @@ describe("what several processes found", () => {
     ]);
   });
 
-  it("describes as many wrong buffers as a session does", () => {
+  it("describes at most eight wrong buffers, like that of one process", () => {
     const result = resultOf([[[1, 1]]], {
       verification: { checkedBytes: 1, mismatches: Array(8).fill(mismatch), copies: 8, provenCopies: 8 },
     });
@@ -106,7 +106,7 @@ describe("what several processes found", () => {
     expect(join("throughput", ...workers).verification.mismatches).toHaveLength(8);
   });
 
-  it("has the link that one of them read", () => {
+  it("has the state of the link that one process read", () => {
     const link = buildLink();
     const workers = [{ link }, { link: null }].map((part) => ({
       openedAtNs: 0,

@@ -10,7 +10,7 @@ import { measureInFreshProcess, measureInFreshProcesses } from "../../src/measur
 import { fillRunSettings } from "../../src/settings/settings.js";
 import { pinbench } from "../helpers/run-cli.js";
 
-/* What a long operation has taken of the process that called it is given back when it has ended. */
+/* A long operation releases all that it has taken of the calling process when it ends. */
 
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
@@ -56,11 +56,11 @@ const operations: [what: string, work: (signal: AbortSignal) => Promise<unknown>
     (signal) =>
       measureInFreshProcess({ ...listed, cells: ["d0"] }, { entry: pinbench, signal }).catch(() => undefined),
   ],
-  ["pools, and another process that is watched", (signal) => pin({ ...pool, stalls: true, signal })],
+  ["timing pinned pools with --stalls", (signal) => pin({ ...pool, stalls: true, signal })],
   ["an explanation", (signal) => explain({ ...emulated, questions: ["too-small"], signal })],
 ];
 
-/** The same twice in a row: what has ended a moment ago is gone. */
+/** What is held, once it is the same twice in a row. */
 async function settled(signal: AbortSignal) {
   for (let before = held(signal); ; ) {
     await sleep(200);

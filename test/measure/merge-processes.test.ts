@@ -27,13 +27,13 @@ function merge(...processes: ResultDocument[]): ResultDocument {
 }
 
 describe("the interval between processes", () => {
-  it("takes three of them at least", () => {
+  it("needs three processes or more", () => {
     expect(intervalBetween([10, 11])).toBeNull();
     expect(intervalBetween([10, 11, 12])).not.toBeNull();
     expect(intervalBetween([10, 0, 12])).toBeNull();
   });
 
-  it("is Student's t on the logarithms below six", () => {
+  it("uses Student's t on logarithms for fewer than six processes", () => {
     const { low, high } = intervalBetween([8, 10, 12.5])!;
     // Logarithms evenly spaced by 0.2231, so that their deviation is that; t is 4.303 for 2 degrees of freedom.
     const half = (4.3027 * Math.log(1.25)) / Math.sqrt(3);
@@ -41,7 +41,7 @@ describe("the interval between processes", () => {
     expect(high).toBeCloseTo(10 * Math.exp(half), 3);
   });
 
-  it("is that of order statistics from six on", () => {
+  it("uses order statistics for six processes or more", () => {
     expect(intervalBetween([6, 1, 5, 2, 4, 3])).toEqual({ low: 1, high: 6 });
     expect(intervalBetween([9, 8, 7, 6, 5, 4, 3, 2, 1])).toEqual({ low: 2, high: 8 });
   });
@@ -131,8 +131,8 @@ const textOf = ({ run, devices, fingerprint, plan, workerProcesses, coldStart, c
     1,
   );
 
-describe("a document of several processes", () => {
-  it("has every figure merged by its own rule, of each device and cell", async () => {
+describe("a result of several processes", () => {
+  it("merges every figure by its own rule, for each device and cell", async () => {
     const processes = three.map(fullProcess);
     const { cells, devices } = processes[0]!;
     const whole = mergeProcesses(
@@ -156,7 +156,7 @@ describe("a document of several processes", () => {
     expect(overTimeGBps).toBeLessThan(12);
   });
 
-  it("has nothing that no process has", () => {
+  it("lacks fields that no process has", () => {
     const { cells, workerProcesses } = merge(processAt(10), processAt(12));
     expect(cells[0]).not.toHaveProperty("load");
     expect(workerProcesses).toBeUndefined();
@@ -185,7 +185,7 @@ describe("a document of several processes", () => {
     expect(merge(...processes).cells[0]).toMatchObject(expected);
   });
 
-  it("is the plan's where no process measured", () => {
+  it("equals the plan if no process measured anything", () => {
     expect(merge()).toEqual(planned);
     const skipped = buildCell({ memory: "mapped", result: { outcome: "skipped", skipReason: "no kernels" } });
     const document = mergeProcesses({ ...planned, cells: [...planned.cells, skipped] }, [processAt(10)]);

@@ -61,7 +61,7 @@ describe("a series of processes", () => {
     expect(cells[0]?.stats[0]?.bandwidthGBps).toMatchObject({ median: 20, processMedians: [10, 20, 30] });
   });
 
-  it("gives each process the cells that can be measured, and the budget, that the whole plan has", async () => {
+  it("gives each process the plan's measurable cells and the plan's budget", async () => {
     const entry = program('writeFileSync(new URL("asked-" + n, import.meta.url), readFileSync(0))');
     const asked = {
       preset: "quick",
@@ -97,7 +97,7 @@ describe("a series of processes", () => {
     await expect(document()).rejects.toMatchObject({ kind: "unavailable", message: "no." });
   });
 
-  it("leaves out a process that was interrupted by itself", async () => {
+  it("leaves out a later process that was interrupted", async () => {
     const interrupted = `if (n === 2) { text = text.replace('"status":"complete"', '"status":"aborted"'); process.exitCode = 143 }`;
     const { document } = await seriesOf(3, program(interrupted));
     const { run, cells } = await document();
@@ -106,7 +106,7 @@ describe("a series of processes", () => {
     expect(cells[0]?.stats[0]?.bandwidthGBps.processMedians).toEqual([10]);
   });
 
-  it("keeps an unfinished process if it is the first, and starts no other", async () => {
+  it("keeps the first process even if it was interrupted, and starts no other", async () => {
     const interrupted = `text = text.replace('"status":"complete"', '"status":"aborted"'); process.exitCode = 143`;
     const { done, document } = await seriesOf(3, program(interrupted));
     const { run, cells } = await document();

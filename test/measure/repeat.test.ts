@@ -35,7 +35,7 @@ async function repeat(entry: string, runs: number, most = runs) {
 }
 
 describe("measuring in several fresh processes", () => {
-  it("hands over each result as it comes, until nobody reads on", async () => {
+  it("yields each result as it comes, until its reader stops", async () => {
     const entry = program("");
     expect(await repeat(entry, 1)).toEqual({ started: [0], brought: [0] });
     expect(await repeat(entry, 5, 1)).toEqual({ started: [0], brought: [0] });
@@ -48,9 +48,9 @@ describe("measuring in several fresh processes", () => {
     if (existsSync(mark)) { ${text} } else write(mark, "")`;
 
   it.each([
-    ["its result", onlyLater(untilAborted)],
+    ["a result", onlyLater(untilAborted)],
     ["no result", onlyLater(`${untilAborted}; process.exit(2)`)],
-  ])("ends when it is interrupted, and drops the run that had %s", async (_, before) => {
+  ])("ends when interrupted, and drops the interrupted process, which had %s", async (_, before) => {
     expect(await repeat(program(before), 5)).toEqual({ started: [0, 1], brought: [0] });
   });
 });

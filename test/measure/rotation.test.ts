@@ -7,7 +7,7 @@ import { KiB, plannedCell } from "./support.js";
 const cell = (memory: Memory, sizeBytes: number, buffersPerWorker: number, part: Partial<PlannedCell> = {}) =>
   plannedCell({ memory, sizeBytes, buffersPerWorker, ...part });
 
-describe("Rotation", () => {
+describe("Rotation, which chooses the buffer to copy next,", () => {
   it("is separate for each device, kind of workers and NUMA node, as their memory is", () => {
     const rotation = new Rotation();
     const of = (part: Partial<PlannedCell>) => cell("pinned", 4 * KiB, 100, part);
@@ -19,21 +19,21 @@ describe("Rotation", () => {
     expect(rotation.firstBuffer(of({}))).toBe(30);
   });
 
-  it("goes on in memory that no cell of another size has just copied", () => {
+  it("starts behind memory that a cell of another size has just copied", () => {
     const rotation = new Rotation();
     rotation.advance(cell("pinned", 4 * KiB, 100), 0, 30);
     // 30 x 4 KiB end in the eighth buffer of 16 KiB.
     expect(rotation.firstBuffer(cell("pinned", 16 * KiB, 25))).toBe(8);
   });
 
-  it("is shared by the kinds that share an arena, and by no others", () => {
+  it("is shared by kinds of memory that use the same buffers, and by no others", () => {
     const rotation = new Rotation();
     rotation.advance(cell("pageable", 4 * KiB, 100), 0, 7);
     expect(rotation.firstBuffer(cell("staged", 4 * KiB, 100))).toBe(7);
     expect(rotation.firstBuffer(cell("pinned", 4 * KiB, 100))).toBe(0);
   });
 
-  it("stays within the cell's own rotation", () => {
+  it("stays within the cell's own buffers", () => {
     const rotation = new Rotation();
     rotation.advance(cell("pinned", 4 * KiB, 1000), 0, 900);
     expect(rotation.firstBuffer(cell("pinned", 64 * KiB, 2))).toBe(1);

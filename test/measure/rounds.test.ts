@@ -6,7 +6,7 @@ import type { Verifying } from "../../src/settings/choices.js";
 import { buildLink } from "../helpers/result-document.js";
 import { FakeSession, KiB, MiB, measureWith, nativeError, progressOf, withStoppedClock } from "./support.js";
 
-/* What is measured of some cells, in which order and how often, and what becomes of them; snapshots/rounds has it. */
+/* Which cells are measured, in which order and how often, and their outcomes, against snapshots/rounds. */
 
 withStoppedClock();
 
@@ -322,8 +322,8 @@ function cellOf(progress: CellProgress): string {
   return `${cell.id}: ${JSON.stringify(figures, (_, value) => (typeof value === "number" ? Number(value.toPrecision(6)) : value))}`;
 }
 
-describe("cells are measured in rounds", () => {
-  it.each(situations)("with %s", async (what, ask) => {
+describe("cells that are measured in rounds", () => {
+  it.each(situations)("match their snapshot of visits and outcomes with %s", async (what, ask) => {
     const visited: string[] = [];
     const asked = ask();
     const measure = (bySession: Measure): Measure => {
@@ -340,7 +340,7 @@ describe("cells are measured in rounds", () => {
     await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot(`snapshots/rounds/${name}.txt`);
   });
 
-  it("and the cell that is nearer to its end is finished, if the budget is not enough for two", async () => {
+  it("finish the cell that is nearer to its end if the budget is too small for two", async () => {
     const least = twoCells();
     const startedMs = performance.now();
     await measureAll({ cells: least, session: new FakeSession(nearAndFar), samples: null });

@@ -39,7 +39,7 @@ describe("a run that copies between devices", () => {
     ]);
   });
 
-  it("reserves memory of a device that is a peer, though none of the cells is its own", async () => {
+  it("reserves memory on a device that is only the peer of copies", async () => {
     const all = await runOn(() => new FakeSession(), { selected: [0, 2], plan: between });
     const cells = all.cells
       .filter(({ device, path }) => device === 0 && path === "write")
@@ -50,7 +50,7 @@ describe("a run that copies between devices", () => {
     expect(reserved.map((spy) => spy.mock.calls.length)).toEqual([1, 0, 1]);
   });
 
-  it("fails all of them for want of memory of one, whichever drives the copy", async () => {
+  it("fails all copies between two devices if one lacks memory, whichever drives the copy", async () => {
     const document = await runOn(
       (device) => {
         const session = new FakeSession();
@@ -63,7 +63,7 @@ describe("a run that copies between devices", () => {
     for (const cell of document.cells) expect(cell, cell.id).toMatchObject({ error: { code: "NO_MEMORY" } });
   });
 
-  it("looks for users of all devices that are open but its own workers, and once more at the end", async () => {
+  it("looks for other programs on all open devices, and once more at the end", async () => {
     const { open } = DeviceRun.prototype;
     const opened = vi.spyOn(DeviceRun.prototype, "open");
     opened.mockImplementation(async function* (this: DeviceRun, options) {

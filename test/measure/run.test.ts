@@ -49,7 +49,7 @@ describe("a run", () => {
     expect(document.cells.map(({ device }) => device)).toEqual([0, 0, 1, 1]);
   });
 
-  it("has a load on the device that copies beside it and on no other, though all are open", async () => {
+  it("starts a load only on the device that copies beside it, though all are open", async () => {
     let running: number[] = [];
     const started: number[] = [];
     let visits = 0;
@@ -97,7 +97,7 @@ describe("a run", () => {
     ]);
   });
 
-  it.each([[[0, 1]], [[0, 1, 2]]])("gives each of the devices %j as much of the budget", async (selected) => {
+  it.each([[[0, 1]], [[0, 1, 2]]])("gives the devices %j equal shares of the budget", async (selected) => {
     const unsteady = () => new FakeSession((_, sample) => (sample % 2 === 0 ? 100_000 : 200_000));
     const shareNs = 1e9;
     const document = await runOn(unsteady, {
@@ -108,12 +108,12 @@ describe("a run", () => {
     for (const { device, samples } of document.cells) {
       const measuredNs = samples[0]!.durationNs.reduce((sum, ns) => sum + ns, 0);
       expect(measuredNs / shareNs, `device ${device}`).toBeGreaterThan(0.9);
-      // What a device does not need of its share, those after it have.
+      // Later devices get what an earlier one leaves of its share.
       expect(measuredNs / shareNs, `device ${device}`).toBeLessThan(1.1);
     }
   });
 
-  it("has what each chosen device costs and how its link was, by the numbers of the devices", async () => {
+  it("records the start-up cost and the link of each chosen device by its number", async () => {
     const document = await runOn(
       (device) => {
         const session = new FakeSession();
@@ -178,7 +178,7 @@ describe("a run", () => {
     expect(session).toMatchObject({ isClosed: true, requests: [] });
   });
 
-  it("skips what only the opened context shows to be off", async () => {
+  it("skips cells that need kernels if the opened device turns out to have none", async () => {
     const session = new FakeSession();
     Object.assign(session.opening, { kernelsOff: "the driver is too old for the kernels" });
     const { cells } = await runOn(() => session, { plan: { memory: ["pageable", "mapped", "system"] } });
@@ -192,7 +192,7 @@ describe("a run", () => {
   it.each([
     ["h2d", [0, 1, 2]],
     ["bidir", [0, 2, 4]],
-  ] as const)("has devices that copy %s together begin with flows of their own", async (direction, flows) => {
+  ] as const)("starts all directions of devices that copy %s together at once", async (direction, flows) => {
     const sessions = devices.map(() => new FakeSession());
     const given = { together: true, directions: [direction], memory: ["pinned"] } as const;
     const reset = vi.fn();
@@ -243,7 +243,7 @@ describe("a run", () => {
     expect(document.plan?.rounds).toBe(6);
   });
 
-  it("is only aborted if an interruption follows the failure of a device", async () => {
+  it("counts as aborted, not failed, if an interruption follows the failure of a device", async () => {
     const controller = new AbortController();
     const document = await runOn(
       (device) => {
@@ -283,7 +283,7 @@ describe("a run", () => {
     expect(opened).toEqual([0]);
   });
 
-  it("measures what the host copies by itself without memory of the device", async () => {
+  it("measures copies within host memory without memory of the device", async () => {
     const session = new FakeSession();
     const reserveDevice = vi.spyOn(session, "reserveDevice").mockRejectedValue(nativeError("NO_MEMORY"));
     const plan = { memory: ["host"], caches: ["cold"] } as const;
@@ -299,7 +299,7 @@ describe("a run", () => {
     });
   });
 
-  it("fails the controls of host memory if their buffers cannot be allocated, and nothing else", async () => {
+  it("fails only copies within host memory if their buffers cannot be allocated", async () => {
     const session = new FakeSession();
     vi.spyOn(session, "reserveStaging").mockRejectedValue(nativeError("CUDA_ERROR_OUT_OF_MEMORY"));
     const plan = { memory: ["pageable"], caches: ["cold"] } as const;
@@ -310,7 +310,7 @@ describe("a run", () => {
     ]);
   });
 
-  it("that is aborted has its results so far, and aborts the session", async () => {
+  it("that is aborted keeps its results so far, and closes the session", async () => {
     const controller = new AbortController();
     const session = new FakeSession();
     session.beforeMeasure = () => {

@@ -47,19 +47,19 @@ describe("kinds of copies of several NUMA nodes", () => {
     expect(Object.values(outcomes)).toEqual(Array(6).fill("converged"));
   });
 
-  it("have further samples in what is left of the budget", async () => {
+  it("take further samples if some of the budget is left", async () => {
     const unsteady = new FakeSession((_, sample) => 100_000 * (1 + (sample % 7)));
     expect((await outcomesWithin(60_000, unsteady)).mostTaken).toBeGreaterThan(6);
   });
 
-  it("are measured at once first, whatever the budget", async () => {
+  it("begin with all pinned copies at once, however small the budget is", async () => {
     const { outcomes } = await outcomesWithin(1);
     const { "pinned at once": first, ...others } = outcomes;
     expect(first).toBe("converged");
     expect(Object.values(others)).toEqual(Array(5).fill(skipped));
   });
 
-  it("end with the budget, each for all devices and nodes alike", async () => {
+  it("end with the budget, for all devices and nodes alike", async () => {
     const first = await outcomesWithin(1);
     const all = await outcomesWithin(60_000);
     const budgetMs = (first.tookMs + all.tookMs) / 2;
@@ -70,7 +70,7 @@ describe("kinds of copies of several NUMA nodes", () => {
     expect(outcomes).toMatchObject({ "pinned at once": "converged", "pageable alone, crossed": skipped });
   });
 
-  it("are all skipped once the context is lost", async () => {
+  it("are all skipped once a device's context is lost", async () => {
     const session = new FakeSession();
     session.measure = async () => {
       throw Object.assign(nativeError("CUDA_ERROR_ECC_UNCORRECTABLE"), { sticky: true });

@@ -65,7 +65,7 @@ const untilGone = (pids: readonly number[]) =>
   vi.waitFor(() => expect(pids.filter(isRunning)).toEqual([]), { timeout: 10_000, interval: 20 });
 
 describe("worker processes", () => {
-  it("take the samples together, and verify what each of them copied", async () => {
+  it("copy together for each sample, and verify what each of them copied", async () => {
     const pool = await openPool(3);
     expect(new Set(pool.pids).size).toBe(3);
     const result = await pool.measure(request({ workers: 3 }));
@@ -82,7 +82,7 @@ describe("worker processes", () => {
     }
   });
 
-  it("report samples per direction, and in latency mode one per worker", async () => {
+  it("report a sample for each direction, and in latency mode one for each worker", async () => {
     const pool = await openPool(2);
     const both = await pool.measure(request({ workers: 2, direction: "bidir" }));
     expect(both.columns.map(({ direction, durationNs }) => [direction, durationNs.length])).toEqual([
@@ -93,7 +93,7 @@ describe("worker processes", () => {
     expect(latency.columns[0]!.durationNs).toHaveLength(6);
   });
 
-  it("report their cost", async () => {
+  it("report how long their start took, and the memory that they take", async () => {
     vi.stubEnv("PINBENCH_EMULATED_CONTEXT", "8MiB");
     const free = [100 * MiB, 84 * MiB];
     const pool = startPool(2, () => free.shift()!);
@@ -105,7 +105,7 @@ describe("worker processes", () => {
     expect(pool.arena("registered")).toBeNull();
   });
 
-  it("name the one whose call failed", async () => {
+  it("name the worker process whose call failed", async () => {
     const pool = await openPool(2);
     const [, second] = pool.pids;
     // Only the first has memory for this many.
@@ -118,8 +118,8 @@ describe("worker processes", () => {
   });
 });
 
-describe("a worker process that cannot have what it needs", () => {
-  it("fails the cells that need it", async () => {
+describe("a worker process that lacks what it needs", () => {
+  it("fails the cells that need this worker", async () => {
     vi.stubEnv("PINBENCH_EMULATED_SHARED", `${temporaryFolder()}/devices`);
     vi.stubEnv("PINBENCH_EMULATED_MEMORY", "256MiB");
     vi.stubEnv("PINBENCH_EMULATED_CONTEXT", "100MiB");
@@ -174,14 +174,14 @@ describe("a worker process that cannot have what it needs", () => {
     await pool.close();
   });
 
-  it("is not used again if its context is lost, and the others keep theirs", async () => {
+  it("is not used again if its context is lost; the other workers go on", async () => {
     vi.stubEnv(
       "PINBENCH_EMULATED_FAULTS",
       emulatedFaults("cuMemcpyHtoDAsync_v2:700:nth=3").PINBENCH_EMULATED_FAULTS,
     );
     const pool = await openPool(2);
     const pids = pool.pids;
-    // Both lose theirs; one error of a cell is reported, and none that ends the run.
+    // Both contexts are lost: the error is one of a cell, and does not end the run.
     await expect(pool.measure(request({ workers: 1 }))).rejects.toMatchObject({
       code: "CUDA_ERROR_ILLEGAL_ADDRESS",
       sticky: false,
@@ -199,7 +199,7 @@ describe("a worker process that is killed", () => {
     `worker process ${index} of ${count} (pid ${pid}) was killed by SIGKILL, most likely because memory ran out, ` +
     "see the kernel log (dmesg): ask for fewer workers or smaller sizes";
 
-  it("at its start is missing in the cells that need it", async () => {
+  it("at its start fails the cells that need it, and no others", async () => {
     const pool = startPool(2);
     const [first] = pool.pids;
     process.kill(first!, "SIGKILL");
@@ -208,7 +208,7 @@ describe("a worker process that is killed", () => {
     expect((await pool.measure(request())).aborted).toBe(false);
   });
 
-  it("in the middle of a copy lets the others go, and is missing in later cells", async () => {
+  it("in the middle of a copy does not block the others, and fails later cells that need it", async () => {
     vi.stubEnv("PINBENCH_EMULATED_FAULTS", emulatedFaults("h2d:slow=1000").PINBENCH_EMULATED_FAULTS);
     const pool = await openPool(3);
     const [first, second] = pool.pids;
@@ -231,8 +231,8 @@ describe("a worker process that is killed", () => {
   });
 });
 
-describe("the end of worker processes", () => {
-  it("leaves none of them", async () => {
+describe("ending worker processes", () => {
+  it("leaves none of them running", async () => {
     const pool = await openPool(2);
     const { pids } = pool;
     expect(pids.filter(isRunning)).toHaveLength(2);
@@ -240,7 +240,7 @@ describe("the end of worker processes", () => {
     expect(pids.filter(isRunning)).toEqual([]);
   });
 
-  it("leaves none of them if one does not answer, whether it is aborted meanwhile or not", async () => {
+  it("leaves none of them running if one does not answer, with and without an abort", async () => {
     const expectEnd = async (isAborted: boolean) => {
       const pool = await openPool(2);
       const { pids } = pool;
@@ -253,7 +253,7 @@ describe("the end of worker processes", () => {
     await Promise.all([expectEnd(false), expectEnd(true)]);
   });
 
-  it("by an abort cuts a measurement short, and every later one", async () => {
+  it("by an abort ends the running measurement and every later one", async () => {
     const pool = await openPool(2);
     const measured = pool.measure(request({ workers: 2, samples: 1e6 }));
     await sleep(100);
@@ -262,7 +262,7 @@ describe("the end of worker processes", () => {
     expect(await pool.measure(request({ workers: 2 }))).toMatchObject({ aborted: true, columns: [] });
   });
 
-  it("by an abort while it opens ends its later calls", async () => {
+  it("by an abort while one opens rejects its later calls", async () => {
     const worker = new WorkerProcess(pinbench, { index: 0, count: 1 });
     onTestFinished(() => worker.close(false));
     const session = { device: 0, cpus: [], threads: 1, numaNode: null, seed: 1 };
@@ -273,7 +273,7 @@ describe("the end of worker processes", () => {
     await expect(reserved).rejects.toMatchObject({ code: "ABORTED" });
   });
 
-  it("by an abort comes also if the driver does not return", async () => {
+  it("by an abort works even if the driver does not return", async () => {
     vi.stubEnv("PINBENCH_EMULATED_FAULTS", emulatedFaults("h2d:slow=1000").PINBENCH_EMULATED_FAULTS);
     const pool = await openPool(1);
     const { pids } = pool;

@@ -84,8 +84,8 @@ describe("--backend auto", () => {
   it.each([
     ["there is no driver library", { open: "LIBRARY_NOT_FOUND" }, /no driver library libcuda\.so\.1/],
     ["the driver says that there is no device", { initialize: "CUDA_ERROR_NO_DEVICE" }, /reports no device/],
-    ["the driver lists none", { devices: [] }, /reports no device/],
-  ])("takes the emulated device if %s, and has the reason", async (_, machine, reason) => {
+    ["the driver lists no device", { devices: [] }, /reports no device/],
+  ])("takes the emulated device if %s, and reports the reason", async (_, machine, reason) => {
     const backend = await openOn(machine, "auto").backend;
     expect(backend).toMatchObject({ name: "emulated", library: emulatedLibraryPath });
     expect(backend.fallbackReason).toMatch(reason);
@@ -95,7 +95,7 @@ describe("--backend auto", () => {
     ["does not load", { open: "LIBRARY_UNUSABLE" }, /PINBENCH_CUDA_LIBRARY/],
     ["is no CUDA driver", { open: "NOT_A_CUDA_DRIVER" }, /update NVIDIA's driver/],
     ["does not match its kernel module", { initialize: "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH" }, /reboot/],
-    ["is refused what it needs", { initialize: "CUDA_ERROR_OPERATING_SYSTEM" }, /^Raise the limits/],
+    ["lacks system resources", { initialize: "CUDA_ERROR_OPERATING_SYSTEM" }, /^Raise the limits/],
     ["fails otherwise", { initialize: "CUDA_ERROR_UNKNOWN" }, /nvidia-smi/],
   ])("never falls back if a driver is there and %s", async (_, machine, hint) => {
     const { backend, opened } = openOn(machine, "auto");
@@ -108,7 +108,7 @@ describe("--backend auto", () => {
     expect(opened).toHaveLength(1);
   });
 
-  it("opens the library that PINBENCH_CUDA_LIBRARY names, and insists on it", async () => {
+  it("opens the library that PINBENCH_CUDA_LIBRARY names, and never falls back", async () => {
     const environment = { PINBENCH_CUDA_LIBRARY: "another.so" };
     expect((await openOn({}, "auto", environment).backend).library).toBe("another.so");
     expect(await failureOf(openOn({ open: "LIBRARY_NOT_FOUND" }, "auto", environment).backend)).toMatchObject(
@@ -131,13 +131,13 @@ describe("--backend cuda", () => {
 });
 
 describe("--backend emulated", () => {
-  it("leaves the GPU alone, and NVML too", async () => {
+  it("opens neither the GPU's driver nor its NVML", async () => {
     const { backend, opened } = openOn({}, "emulated");
     expect(await backend).toMatchObject({ name: "emulated", fallbackReason: null });
     expect(opened).toEqual([{ driver: emulatedLibraryPath, nvml: null }]);
   });
 
-  it("has an NVML in its own library if one is configured", async () => {
+  it("uses the NVML of its own library if PINBENCH_EMULATED_NVML is set", async () => {
     const { backend, opened } = openOn({}, "emulated", { PINBENCH_EMULATED_NVML: "plain" });
     expect(await backend).toMatchObject({ name: "emulated", library: emulatedLibraryPath });
     expect(opened).toEqual([{ driver: emulatedLibraryPath, nvml: emulatedLibraryPath }]);
@@ -176,7 +176,7 @@ describe("a device's name for other processes", () => {
     expect(await keysOf("cuda", { devices }, {})).toEqual([uuid, "0000-06-00.0"]);
   });
 
-  it("is none of an emulated device, which each process has for itself", async () => {
+  it("does not exist for an emulated device, which each process has for itself", async () => {
     expect(await keysOf("emulated", {}, {})).toEqual([]);
     expect(await keysOf("emulated", {}, { PINBENCH_EMULATED_SHARED: "" })).toEqual([]);
   });

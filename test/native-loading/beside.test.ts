@@ -56,7 +56,7 @@ async function take(load: NativeLoad, count: number): Promise<number[]> {
 }
 
 describe("startLoad", () => {
-  it.each(kinds)("goes on beside copies on one clock with them, and stops: $kind", async (options) => {
+  it.each(kinds)("runs a load during copies until it is stopped: $kind", async (options) => {
     const session = await openSession();
     const load = await session.startLoad(options);
     const before = await take(load, 1);
@@ -64,7 +64,7 @@ describe("startLoad", () => {
     expect(result.verification).toMatchObject({ checkedBytes: 6 * 64 * KiB, mismatches: [] });
     const startNs = result.columns[0]!.startNs[0]!;
     expect(before[0]).toBeLessThan(startNs);
-    // On a busy machine the first ones may be of the time before.
+    // On a busy machine the first completions may be older than the copies.
     let last = before[0]!;
     while (last <= startNs) last = (await take(load, 1)).at(-1)!;
     await load.stop();
@@ -73,7 +73,7 @@ describe("startLoad", () => {
     expect(load.completions().atNs).toHaveLength(0);
   });
 
-  it("ends with its session's close, and with an abort", async () => {
+  it("starts a load that ends when its session is closed or aborted", async () => {
     for (const end of [
       (session: NativeSession) => session.close(),
       (session: NativeSession) => session.abort(),
@@ -91,7 +91,7 @@ describe("startLoad", () => {
     }
   });
 
-  it("is not for a session that is closed or aborted", async () => {
+  it("is refused for a session that is closed or aborted", async () => {
     const session = await openSession();
     session.abort();
     await expect(session.startLoad(kinds[0]!)).rejects.toMatchObject({ code: "ABORTED" });
@@ -99,7 +99,7 @@ describe("startLoad", () => {
     expect(() => session.startLoad(kinds[0]!)).toThrow("the session is closed");
   });
 
-  it("rejects unavailable memory and invalid loads with a typed error", async () => {
+  it("rejects unavailable memory and invalid loads with an error code", async () => {
     const session = await openSession();
     await expect(
       session.startLoad({ kind: "host", hostThreads: 1, hostBytes: 2 ** 52 }),
@@ -126,7 +126,7 @@ describe("a pipeline", () => {
     ["pinned", 4],
     ["pageable", 4],
   ] as const)(
-    "of %s memory in %d chunks is verified, and takes its computing at least",
+    "of %s memory in %d chunks is verified, and lasts at least as long as its kernels",
     async (memory, chunks) => {
       const session = await openSession();
       const computeNs = 1e6;
@@ -138,7 +138,7 @@ describe("a pipeline", () => {
     },
   );
 
-  it("names the field that is wrong, and refuses what is no pipeline", async () => {
+  it("is refused with the name of a wrong field, and if it is invalid as a whole", async () => {
     const session = await openSession();
     const wrong = [
       [{ chunks: 1 }, "computeNs must be a whole number"],

@@ -36,7 +36,7 @@ function requestOf(blocks: Partial<BlockCopy>, fields: Partial<MeasureRequest> =
 describe("copies in blocks", () => {
   for (const direction of ["h2d", "d2h"] as const) {
     it.each(blockWays)(
-      `${direction} by way %s: every byte is compared, and the host's time is reported`,
+      `${direction} by method %s compare every byte and report the host's time`,
       async (way) => {
         const result = await session.measure(requestOf({ way }, { direction }));
         expect(result.verification).toEqual({
@@ -57,7 +57,7 @@ describe("copies in blocks", () => {
     );
   }
 
-  it("report the host's time as plain copies do, but none for latency", async () => {
+  it("report the host's time like plain copies, which report none in latency mode", async () => {
     const { blocks: _, ...plain } = requestOf({});
     expect((await session.measure(plain)).columns[0]!.hostNs).toHaveLength(plain.samples);
     const single = { ...plain, mode: "latency", copiesPerSample: 1 } as const;
@@ -65,14 +65,14 @@ describe("copies in blocks", () => {
   });
 
   it.each([
-    ["no object", { blocks: 4096 as unknown as BlockCopy }, "an object"],
+    ["something else than an object", { blocks: 4096 as unknown as BlockCopy }, "an object"],
     ["an unknown method", { blocks: { bytes: 4096, way: "hop" as "loop" } }, "one of the names"],
     ["a size that is no number", { blocks: { bytes: "4k" as unknown as number, way: "loop" } }, "bytes"],
-  ] as const)("with %s are refused at the boundary", (_, fields, message) => {
+  ] as const)("with %s are refused by the addon's check of arguments", (_, fields, message) => {
     expect(() => session.measure({ ...requestOf({}), ...fields })).toThrow(message);
   });
 
-  it("of sizes that do not fit, or by an unknown method, are typed errors", async () => {
+  it("of sizes that do not fit, of warm buffers or in both directions fail with an error code", async () => {
     const invalid = { code: "INVALID_REQUEST" };
     await expect(session.measure(requestOf({ bytes: 3 * KiB }))).rejects.toMatchObject(invalid);
     await expect(session.measure(requestOf({}, { cache: "warm", buffers: 1 }))).rejects.toMatchObject(

@@ -15,7 +15,7 @@ afterEach(() => {
 });
 
 describe("candidates", () => {
-  it("puts what was built here before what the package brings", () => {
+  it("puts a local build before the package's prebuilt module", () => {
     const found = candidates({ HOME: home });
     const prebuilt = prebuiltFolders(process.arch).map((folder) => [
       "prebuilt",
@@ -33,7 +33,7 @@ describe("candidates", () => {
     expect(prebuiltFolders("x64")).toEqual([expect.stringMatching(/\/prebuilds\/linux-x64$/)]);
   });
 
-  it("is the module alone that PINBENCH_ADDON names, with the emulated driver beside it", () => {
+  it("is only the module that PINBENCH_ADDON names, with the emulated driver beside it", () => {
     expect(candidates({ HOME: home, PINBENCH_ADDON: "/p/x.node" })).toEqual([
       {
         source: "PINBENCH_ADDON",
@@ -45,16 +45,16 @@ describe("candidates", () => {
 });
 
 describe("cacheFolder", () => {
-  it("lies where XDG says, or else in the home", () => {
+  it("is in XDG_CACHE_HOME, or else in the home folder", () => {
     expect(cacheFolder({ HOME: home })).toBe(join(home, ".cache/pinbench"));
     expect(cacheFolder({ HOME: "/none", XDG_CACHE_HOME: join(home, "c") })).toBe(join(home, "c/pinbench"));
   });
 
-  it("passes over a relative XDG_CACHE_HOME, as the rules ask", () => {
+  it("ignores a relative XDG_CACHE_HOME, as the XDG specification demands", () => {
     expect(cacheFolder({ HOME: home, XDG_CACHE_HOME: "c" })).toBe(join(home, ".cache/pinbench"));
   });
 
-  it("is none without a home, or with one that does not exist", () => {
+  it("is null without a home folder, or if that does not exist", () => {
     expect(cacheFolder({})).toBeNull();
     expect(cacheFolder({ HOME: "" })).toBeNull();
     expect(cacheFolder({ HOME: join(home, "none") })).toBeNull();
@@ -63,7 +63,7 @@ describe("cacheFolder", () => {
     expect(cacheFolder({ XDG_CACHE_HOME: join(file, "c") })).toBeNull();
   });
 
-  it("is none in the home of another user", () => {
+  it("is null in the home folder of another user", () => {
     mkdirSync(join(home, ".cache"));
     const uid = process.geteuid?.() ?? 0;
     vi.spyOn(process as Required<NodeJS.Process>, "geteuid").mockReturnValue(uid + 1);

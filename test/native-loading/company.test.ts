@@ -59,7 +59,7 @@ describe("measurements that wait for each other", () => {
     }
   });
 
-  it("all end if one measurement is refused", async () => {
+  it("all end if one of them is refused", async () => {
     const [refused, ...others] = await Promise.allSettled(
       sessions.map((session, flow) =>
         session.measure(requestOf(flow, flow === 0 ? { memory: "registered" } : {})),

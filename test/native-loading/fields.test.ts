@@ -79,17 +79,17 @@ const choices: Record<string, readonly string[]> = {
   WeightsWays: weightsWays,
 };
 
-describe("the tables of fields", () => {
-  it("are found", () => {
+describe("the tables of fields in the addon", () => {
+  it("are found in cuda/addon/fields.hpp", () => {
     expect(structures.length).toBeGreaterThan(20);
     expect(tables.match(/inline constexpr Choice</g)).toHaveLength(Object.keys(choices).length);
   });
 
-  it.each(structures)("of $type have its fields and no others", ({ type, fields }) => {
+  it.each(structures)("list exactly the fields of $type in TypeScript", ({ type, fields }) => {
     expect([...fields, ...(elsewhere[type] ?? [])].sort()).toEqual(declaredFields(type).sort());
   });
 
-  it.each(Object.entries(choices))("of %s have their names and no others", (name, names) => {
+  it.each(Object.entries(choices))("list exactly the names of %s in TypeScript", (name, names) => {
     const [, body = ""] = new RegExp(`Choice<[^>]+> k${name}\\[\\] = ([^;]*);`).exec(tables)!;
     expect(stringsIn(body).sort()).toEqual([...names].sort());
   });

@@ -44,8 +44,8 @@ const openWith = (nvml: string) => {
 };
 
 describe("a device's health", () => {
-  // The first test: what is malformed is not kept.
-  it("is an error that names the variable if that is malformed", async () => {
+  // Must be the first test: a malformed value is not kept.
+  it("is an error that names PINBENCH_EMULATED_NVML if that is malformed", async () => {
     await expect(openWith("width=4; width=4; width=4")).rejects.toMatchObject({
       kind: "unavailable",
       message: expect.stringContaining("PINBENCH_EMULATED_NVML: it must have one item, or one for each"),

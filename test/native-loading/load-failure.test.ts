@@ -73,11 +73,11 @@ describe("why a module did not load", () => {
       "it may not be read",
     ],
     ["Something else.\n", old, "other", "Something else"],
-  ])("%s", (message, glibc, kind, reason) => {
+  ])("is explained for: %s", (message, glibc, kind, reason) => {
     expect(refused(message, glibc)).toEqual({ kind, reason });
   });
 
-  it("is a crash, an exit or no end", () => {
+  it("is explained for a crash, an exit and a hang", () => {
     expect(explainFailure({ kind: "crashed", signal: "SIGILL" }, old).reason).toContain("this CPU lacks");
     expect(explainFailure({ kind: "crashed", signal: "SIGSEGV" }, old).reason).toContain("SIGSEGV");
     expect(explainFailure({ kind: "ended", exitCode: 3 }, old).reason).toContain("exit code 3");
@@ -102,7 +102,7 @@ describe("the error if nothing loads", () => {
     expect(hint).toMatch(/git clone .*npm ci .*PINBENCH_ADDON=/s);
   });
 
-  it("is Node's permission model, if that forbids one of them", () => {
+  it("blames Node's permission model if that forbids loading one of the modules", () => {
     const { message, hint } = nothingLoads([failed("missing", "…"), failed("permission", "…")], "2.27");
     expect(message).toBe("Node's permission model forbids loading the compiled module.");
     expect(hint).toContain("--allow-addons");
@@ -112,7 +112,7 @@ describe("the error if nothing loads", () => {
     ["damaged", /install pinbench again/],
     ["musl", /Node for glibc/],
     ["noexec", /file system/],
-  ])("has a remedy of its own for: %s", (kind, remedy) => {
+  ])("gives its own remedy for the failure %s", (kind, remedy) => {
     expect(nothingLoads([failed(kind, "…")], null).hint).toMatch(remedy);
   });
 });
@@ -120,6 +120,6 @@ describe("the error if nothing loads", () => {
 it.each([
   ["GLIBC_2.2.5\0GLIBC_2.34\0GLIBC_2.9\0", "2.34"],
   ["\x7fELF", null],
-])("a library that names %j needs glibc %s: the newest of them", (text, version) => {
+])("the glibc needed by a library that names %j is the newest of them: %s", (text, version) => {
   expect(neededGlibc(join(fixtureRoot({ "pinbench.node": text }), "pinbench.node"))).toBe(version);
 });

@@ -55,7 +55,7 @@ describe("loadAddon", () => {
     expect(built.passedOver).toEqual([]);
   });
 
-  it("loads the module that PINBENCH_ADDON names, and with it that one's emulated driver", () => {
+  it("loads the module that PINBENCH_ADDON names, with the emulated driver beside it", () => {
     copyFileSync(built.path, named);
     expect(loadAddon(environment())).toMatchObject({
       source: "PINBENCH_ADDON",
@@ -64,7 +64,7 @@ describe("loadAddon", () => {
     });
   });
 
-  it("passes over what is there and does not load, and says nothing of what is not there", () => {
+  it("skips and reports a damaged module, and skips a missing one silently", () => {
     writeFileSync(named, "");
     const emulatedLibraryPath = built.emulatedLibraryPath;
     const paths = { missing: join(folder, "missing.node"), damaged: named, built: built.path };
@@ -105,7 +105,7 @@ describe("loadAddon", () => {
     expect(refusal().message).toContain("there is no such file");
   });
 
-  it("says which system it is on", () => {
+  it("names the system, its C library and Node in its error", () => {
     expect(refusal().message).toMatch(/\(linux-\w+, (no glibc|glibc [\d.]+), Node v[\d.]+\)/);
   });
 
@@ -114,7 +114,7 @@ describe("loadAddon", () => {
     expect(refusal().message).toContain("it is not an ELF file");
   });
 
-  it("says that a file was cut short", () => {
+  it("reports that a module file was cut short", () => {
     writeFileSync(named, bytes.subarray(0, bytes.length / 2));
     expect(refusal().message).toMatch(/cut short: \d+ of \d+ bytes/);
     writeFileSync(named, bytes.subarray(0, -1));
@@ -123,14 +123,14 @@ describe("loadAddon", () => {
     expect(refusal().message).toContain("it is empty");
   });
 
-  it("says that the emulated driver beside it was cut short", () => {
+  it("reports that the emulated driver beside the module was cut short", () => {
     copyFileSync(built.path, named);
     const emulated = readFileSync(built.emulatedLibraryPath);
     writeFileSync(join(folder, "libpinbench_emulated.so"), emulated.subarray(0, 9000));
     expect(refusal().message).toMatch(/of libpinbench_emulated\.so beside it: it is cut short/);
   });
 
-  it("says that a module is for another architecture", () => {
+  it("reports that a module is for another architecture", () => {
     const other = Buffer.from(bytes);
     const [name, machine] = process.arch === "arm64" ? (["x64", 62] as const) : (["arm64", 183] as const);
     other.writeUInt16LE(machine, 18);
@@ -138,7 +138,7 @@ describe("loadAddon", () => {
     expect(refusal().message).toContain(`it is for ${name}, and this Node is for ${process.arch}`);
   });
 
-  it("says that only its header is intact", () => {
+  it("reports an error if only the module's header is intact", () => {
     const other = Buffer.from(bytes);
     other.fill(0xff, 64, 4096);
     writeFileSync(named, other);
@@ -149,7 +149,7 @@ describe("loadAddon", () => {
 describe.skipIf(spawnSync(compiler, ["--version"]).status !== 0)("a module that misbehaves", () => {
   it.each([
     ["aborts", "std::abort();", /crashes the process \(SIGABRT\)/],
-    ["reads where nothing is", "*(volatile int*)8 = 1;", /crashes the process \(SIGSEGV\)|exit code 1/],
+    ["reads an invalid address", "*(volatile int*)8 = 1;", /crashes the process \(SIGSEGV\)|exit code 1/],
     [
       "has instructions that the CPU lacks",
       `__asm__ volatile("${process.arch === "arm64" ? "udf #0" : "ud2"}");`,
@@ -170,12 +170,12 @@ describe.skipIf(spawnSync(compiler, ["--version"]).status !== 0)("a module that 
     expect(refusal().message).toContain("SIGABRT");
   });
 
-  it("is distinguished from pinbench's own", () => {
+  it("is refused if it loads but is not pinbench's", () => {
     compile("int answer = 42;");
     expect(refusal().message).toMatch(/Module did not self-register|not pinbench's/);
   });
 
-  it("costs the command line one message and exit code 3", async () => {
+  it("ends a command with one message and exit code 3", async () => {
     compile("#include <cstdlib>\n__attribute__((constructor)) static void begin() { std::abort(); }");
     const { exitCode, stdout, stderr } = await runCli(["run", "--backend", "emulated"], {
       env: environment(),

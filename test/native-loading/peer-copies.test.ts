@@ -42,7 +42,7 @@ describe("copies between two devices", () => {
     expect(facts.devices.map(({ peers }) => peers)).toEqual([[1], [0]]);
   });
 
-  it.each(peerPaths)("by path %s have one column, of which every byte was compared", async (path) => {
+  it.each(peerPaths)("by path %s report one direction, and compare every byte", async (path) => {
     const result = await first.measure(requestTo({ session: second, path }));
     expect(result.aborted).toBe(false);
     expect(result.verification).toEqual({
@@ -57,7 +57,7 @@ describe("copies between two devices", () => {
   });
 
   it.each(["read", "kernel-read"] as const)(
-    "by path %s write into the called session, so that the peer needs one arena",
+    "by path %s write into their own device, so that the peer needs only one buffer",
     async (path) => {
       await second.reserveDevice(arena, 1);
       const { aborted, verification } = await first.measure(requestTo({ session: second, path }));
@@ -65,7 +65,7 @@ describe("copies between two devices", () => {
     },
   );
 
-  it("are typed errors if a device lacks its memory", async () => {
+  it("fail with an error code if a device has not reserved its memory", async () => {
     await second.reserveDevice(arena, 1);
     await expect(first.measure(requestTo({ session: second }))).rejects.toMatchObject({
       code: "NOT_RESERVED",
@@ -78,11 +78,11 @@ describe("copies between two devices", () => {
   it.each([
     ["no session", { session: {} as NativeSession }],
     ["an unknown path", { path: "sideways" as "read" }],
-  ])("are refused with %s", (_, peer) => {
+  ])("are refused if the request has %s", (_, peer) => {
     expect(() => first.measure(requestTo({ session: second, ...peer }))).toThrow(TypeError);
   });
 
-  it("are refused with a session that is closed", async () => {
+  it("are refused if the peer's session is closed", async () => {
     await second.close();
     expect(() => first.measure(requestTo({ session: second }))).toThrow("the session is closed");
   });

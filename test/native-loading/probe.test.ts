@@ -30,14 +30,14 @@ afterEach(() => {
 
 const tryIt = () => probe(candidate, false, { XDG_CACHE_HOME: join(folder, "cache") });
 
-it("a module that has loaded is remembered without another process, however many are", () => {
+it("a module that has loaded is not tested in a process again, even if the cache is full", () => {
   const known = join(folder, "cache/pinbench/loaded.json");
   mkdirSync(dirname(known), { recursive: true });
   writeFileSync(known, JSON.stringify(Array.from({ length: 32 }, (_, i) => `module ${i}`)));
-  // Options of the user's own Node may be none of this one's.
+  // The user's NODE_OPTIONS may be invalid for this Node.
   vi.stubEnv("NODE_OPTIONS", "--require /nowhere/at-all.cjs");
   expect(tryIt()).toEqual({ kind: "loads" });
-  // How probe() comes by child_process.
+  // probe() gets child_process by this call.
   const starts = vi.spyOn(process, "getBuiltinModule");
   expect(tryIt()).toEqual({ kind: "loads" });
   expect(starts).not.toHaveBeenCalled();
@@ -52,7 +52,7 @@ it("a module is tested again if one of the same size has overwritten it in place
   expect(tryIt().kind).not.toBe("loads");
 });
 
-it("no cache is used if it is a named pipe, or if its folder cannot be made", () => {
+it("a module loads without the cache if that is a named pipe or its folder cannot be made", () => {
   mkdirSync(join(folder, "cache/pinbench"), { recursive: true });
   execFileSync("mkfifo", [join(folder, "cache/pinbench/loaded.json")]);
   expect(tryIt()).toEqual({ kind: "loads" });
@@ -64,7 +64,7 @@ it("no cache is used if it is a named pipe, or if its folder cannot be made", ()
   expect(readdirSync(join(folder, "cache/pinbench"))).toEqual(["loaded.json"]);
 });
 
-it("a module that never loads is reported to hang, not by the signal that ended it", () => {
+it("a module that never finishes loading is reported to hang, not to be killed", () => {
   const spawnSync = () => ({
     stdout: '{"kind":"started"}\n',
     error: Object.assign(new Error("spawnSync node ETIMEDOUT"), { code: "ETIMEDOUT" }),

@@ -13,7 +13,7 @@ it("a driver says why it has no NVML", async () => {
   expect(await errorWith("/no/such/nvml.so")).toContain("/no/such/nvml.so");
 });
 
-it("a pool's threads are not its pieces", async () => {
+it("a pool's number of threads does not depend on its number of pieces", async () => {
   const { driver } = await openBackend("emulated", loadAddon());
   const session = await driver.openSession({ device: 0, cpus: [0], threads: 2, numaNode: null, seed: 3 });
   onTestFinished(() => session.close());
@@ -22,7 +22,7 @@ it("a pool's threads are not its pieces", async () => {
   await expect(session.obtainPool({ ...pool, threads: 10_000 })).rejects.toThrow("thread");
 });
 
-it("a session reports what its memory takes of the device", async () => {
+it("a session reports less free device memory after it has reserved some", async () => {
   const { driver } = await openBackend("emulated", loadAddon());
   const session = await driver.openSession({ device: 0, cpus: [], threads: 1, numaNode: null, seed: 3 });
   onTestFinished(() => session.close());

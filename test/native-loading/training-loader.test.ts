@@ -39,7 +39,7 @@ async function take(loader: NativeLoader, batches: number): Promise<number[]> {
 }
 
 describe("openLoader", () => {
-  it("hands over arrivals, sums and memory as plain numbers", async () => {
+  it("reports arrivals, times and memory as plain numbers", async () => {
     const loader = await session.openLoader(options);
     expect(loader.stepNs).toBeNull();
     const arrivalsNs = await take(loader, 5);
@@ -64,7 +64,7 @@ describe("openLoader", () => {
     expect(samplesBegun % 4).toBe(0);
   });
 
-  it("holds what it reports: workers' shared memory, requested pinned memory, bytes from storage", async () => {
+  it("reports no pinned memory, shared memory or storage reads if the loader uses none", async () => {
     const sums = async (change: Partial<LoaderOptions>) => {
       const loader = await session.openLoader({ ...options, ...change });
       await take(loader, 1);
@@ -82,14 +82,14 @@ describe("openLoader", () => {
   it.each([
     { durationNs: 2e6, multiplyAddsPerByte: 0 },
     { durationNs: 0, multiplyAddsPerByte: 2e10 / 40_000 },
-  ])("times the step %o", async (step) => {
+  ])("measures the time of a training step: %o", async (step) => {
     const loader = await session.openLoader({ ...options, step });
     expect(loader.stepNs).toBeGreaterThan(1.9e6);
     await take(loader, 3);
     await loader.close();
   });
 
-  it("rejects with a typed error what a worker fails with", async () => {
+  it("rejects with the error code and message of a worker that failed", async () => {
     const files = ["/there/is/no/such/file"];
     const loader = await session.openLoader({ ...options, files });
     await expect(take(loader, 1)).rejects.toMatchObject({
@@ -101,7 +101,7 @@ describe("openLoader", () => {
     await loader.close();
   });
 
-  it("ends a call that waits when it is closed, and may be closed twice", async () => {
+  it("ends a waiting call when the loader is closed; closing it twice works", async () => {
     const loader = await session.openLoader({ ...options, sampleCostNs: 60e9 });
     const waiting = loader.arrivals(60e9);
     await loader.close();
@@ -109,14 +109,14 @@ describe("openLoader", () => {
     await loader.close();
   });
 
-  it("has one loader at a time", async () => {
+  it("opens only one loader of a session at a time", async () => {
     const loader = await session.openLoader(options);
     await expect(session.openLoader(options)).rejects.toMatchObject({ code: "LOADER_OPEN" });
     await loader.close();
     await (await session.openLoader(options)).close();
   });
 
-  it("outlives the session's closing, and ends with its abort", async () => {
+  it("opens a loader that outlives the closing of its session, and ends with an abort", async () => {
     const other = await openSession();
     const loader = await other.openLoader({ ...options, sampleCostNs: 1e6 });
     const arrived = (await take(loader, 3)).length;
@@ -129,7 +129,7 @@ describe("openLoader", () => {
       left += news;
     } while (news > 0);
     const samplesBegun = await loader.close();
-    // All that arrived was made, and no further sample is begun by a loader that has ended.
+    // All batches that arrived were made, and a loader that has ended begins no further sample.
     expect(samplesBegun).toBeGreaterThanOrEqual((arrived + left) * options.batchSamples);
     expect((await loader.arrivals(60e9)).arrivalsNs).toHaveLength(0);
     expect(await loader.close()).toBe(samplesBegun);
@@ -149,7 +149,7 @@ describe("openLoader", () => {
     expect(() => session.openLoader({ ...options, ...change } as LoaderOptions)).toThrow(message);
   });
 
-  it("refuses what no loader can be made of", async () => {
+  it("refuses batches without samples, a stride of 0 and a negative wait", async () => {
     await expect(session.openLoader({ ...options, batchSamples: 0 })).rejects.toMatchObject({
       code: "INVALID_REQUEST",
     });

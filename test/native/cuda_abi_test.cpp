@@ -1,4 +1,4 @@
-// cuda_abi.hpp against the header it stands in for, where that is installed. Compiled checks; nothing runs.
+// Compares cuda_abi.hpp with NVIDIA's header, if that is installed. Compiled checks; nothing runs.
 #if __has_include(<cuda.h>)
 
 #include "driver/cuda_abi.hpp"
@@ -58,7 +58,7 @@ static_assert(offsetof(cu::CopyAttributes, destination_hint) == offsetof(CUmemcp
 static_assert(offsetof(cu::CopyAttributes, flags) == offsetof(CUmemcpyAttributes, flags));
 #endif
 
-// Two functions are called alike where their parameters agree in number and each in size.
+// Two functions are called alike if their parameters agree in number and each in size.
 template <class Ours, class Theirs>
 constexpr bool kCalledAlike = false;
 template <class... Ours, class... Theirs>
@@ -128,8 +128,8 @@ PINBENCH_SAME_FUNCTION(launchKernel, cuLaunchKernel);
 PINBENCH_SAME_FUNCTION(memcpyBatchAsync, cuMemcpyBatchAsync);
 #endif
 #if CUDA_VERSION >= 13000
-// Before, the plain names were these functions' older versions. cuEventElapsedTime, which a driver of CUDA 12
-// needs, is no longer declared; its parameters are those of its successor.
+// Before CUDA 13, the plain names were older versions of these functions. cuEventElapsedTime, for drivers of
+// CUDA 12, is no longer declared; its successor has the same parameters.
 PINBENCH_SAME_FUNCTION(deviceGetUuid, cuDeviceGetUuid);
 static_assert(kCalledAlike<signatures::eventElapsedTime, decltype(cuEventElapsedTime)>);
 #endif

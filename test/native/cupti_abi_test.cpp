@@ -1,5 +1,4 @@
-// cupti_abi.hpp against the headers it stands in for, where they are installed. Compiled checks; nothing
-// runs.
+// Compares cupti_abi.hpp with NVIDIA's headers, if they are installed. Compiled checks; nothing runs.
 #if __has_include(<cupti.h>)
 
 #include "trace/cupti_abi.hpp"
@@ -12,7 +11,7 @@
 namespace pinbench {
 namespace {
 
-// Whether a field is where CUPTI has it.
+// Whether a field has CUPTI's offset.
 #define PINBENCH_SAME_FIELD(ours, field, theirs, name)                                    \
   static_assert(offsetof(cupti::ours, field) == offsetof(CUpti_Activity##theirs, name) && \
                 sizeof(cupti::ours::field) == sizeof(CUpti_Activity##theirs::name))
@@ -81,7 +80,7 @@ PINBENCH_SAME_VALUE(kFlushForced, CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
 PINBENCH_SAME_VALUE(kDriverDomain, CUPTI_CB_DOMAIN_DRIVER_API);
 PINBENCH_SAME_VALUE(kRuntimeDomain, CUPTI_CB_DOMAIN_RUNTIME_API);
 
-// Pointers and enumerations have other names there: the sizes of the parameters are what a call depends on.
+// CUPTI's pointers and enumerations have other names; a call depends only on the sizes of the parameters.
 template <class Result, class... Ours, class Other, class... Theirs>
 constexpr bool called_alike(Result (*)(Ours...), Other (*)(Theirs...)) {
   if constexpr (sizeof...(Ours) != sizeof...(Theirs)) {

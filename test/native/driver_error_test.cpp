@@ -3,7 +3,7 @@
 
 namespace pinbench::test::driver_error {
 
-TEST_CASE("an error of our own has a code, a sentence and the place it was thrown at") {
+TEST_CASE("an error without a CUDA call has a code, a sentence and its source location") {
   const Error error("NOT_RESERVED", "the memory was not reserved");
   const std::string location = "driver_error_test.cpp:" + std::to_string(__LINE__ - 1);
   CHECK(error.code() == "NOT_RESERVED");
@@ -14,7 +14,7 @@ TEST_CASE("an error of our own has a code, a sentence and the place it was throw
   CHECK_FALSE(error.sticky());
 }
 
-TEST_CASE("a failed call is named with its result and the place that checked it") {
+TEST_CASE("the error of a failed call has the call, its result and the location of the check") {
   const auto driver = emulated_driver();
   cu::Device device = 0;
   const int line = __LINE__ + 1;
@@ -32,7 +32,7 @@ TEST_CASE("a call that succeeds is no error") {
   CHECK_NOTHROW(driver->check({cu::kSuccess, "cuInit"}));
 }
 
-TEST_CASE("a result that the driver has no name for keeps its number") {
+TEST_CASE("an error with an unknown result has the result's number") {
   const auto driver = emulated_driver();
   const auto error = error_of([&] { driver->check({12345, "cuInit"}); });
   CHECK(error.code() == "CUDA_ERROR_12345");
@@ -40,7 +40,7 @@ TEST_CASE("a result that the driver has no name for keeps its number") {
   CHECK(std::string(error.what()) == "cuInit failed with CUDA_ERROR_12345 (unknown error)");
 }
 
-TEST_CASE("errors that a context does not survive are sticky, others are not") {
+TEST_CASE("only errors that end the context are sticky") {
   const auto driver = emulated_driver();
   const auto is_sticky = [&](cu::Result result) {
     return error_of([&] { driver->check({result, "cuCtxSynchronize"}); }).sticky();

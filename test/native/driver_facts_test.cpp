@@ -1,4 +1,4 @@
-// What is known of a driver and its devices before anything is measured, NVML's part included.
+// Facts of a driver and its devices, by CUDA and NVML.
 #include <cstring>
 
 #include "driver/device_facts.hpp"
@@ -68,7 +68,7 @@ TEST_CASE("a device's peers are the others whose memory it can reach") {
   CHECK(peers_of(*connected) == std::vector<std::vector<int>>{{1, 2}, {0, 2}, {0, 1}});
   CHECK(peers_of(*emulated_driver({three, {"PINBENCH_EMULATED_PEERS", "none"}})) ==
         std::vector<std::vector<int>>(3));
-  // A device that another one reaches does not reach that one by itself.
+  // Access may be one way: here, a device can access only those with a higher number.
   connected->deviceCanAccessPeer.function = [](int* can_access, cu::Device device, cu::Device peer) {
     *can_access = device <= peer;
     return cu::kSuccess;
@@ -92,7 +92,7 @@ TEST_CASE("a driver too old to report the UUID leaves it out") {
   CHECK_FALSE(initialize_driver(*driver, nullptr).devices.at(0).uuid.has_value());
 }
 
-TEST_CASE("a driver that reports no device, or fails, says so with its own error") {
+TEST_CASE("a driver without devices, or one that fails, throws the driver's error") {
   const EmulatedLibrary empty;
   CHECK(empty.initialize(with_setting("DEVICES", "0")) == cu::kErrorNoDevice);
   const auto driver = emulated_driver(with_faults("cuDeviceGetName:999:nth=1"));
@@ -101,7 +101,7 @@ TEST_CASE("a driver that reports no device, or fails, says so with its own error
   CHECK(error.call() == "cuDeviceGetName");
 }
 
-TEST_CASE("a name and a PCI bus id that fill their buffers are kept whole, and written to the last byte") {
+TEST_CASE("a device name and a PCI bus id that fill their buffers are kept whole") {
   const auto driver = emulated_driver();
   driver->deviceGetName.function = [](char* name, int length, cu::Device) {
     std::memset(name, 'n', static_cast<std::size_t>(length) - 1);
@@ -118,9 +118,9 @@ TEST_CASE("a name and a PCI bus id that fill their buffers are kept whole, and w
   CHECK(device.pci_bus_id == std::string(31, 'e'));
 }
 
-TEST_CASE("NVML reports what a device is and does, by PCI bus id") {
+TEST_CASE("NVML's facts and activity of a device are read by PCI bus id") {
   const Nvml nvml(PINBENCH_FAKE_NVML_PATH);
-  // The version's end is the number of bytes that there were for it.
+  // The fake NVML ends the version with the size of the buffer.
   CHECK(nvml.driver_version() == "580.00.96");
   const auto device = nvml.device_by_pci_bus_id("0000:1b:00.0");
   REQUIRE(device != nullptr);
@@ -147,20 +147,20 @@ TEST_CASE("NVML reports what a device is and does, by PCI bus id") {
   CHECK(health.link.generation == 4u);
   CHECK(health.card_max_generation == 6u);
   CHECK(health.replays == 17u);
-  // By the name that the call had before driver 535; what a newer driver adds keeps its bit's number.
+  // The fake NVML has the call's name before driver 535. An unknown reason keeps its bit number.
   CHECK(health.clock_reasons == std::vector<std::string>{"gpu-idle", "hw-thermal-slowdown", "reason-15"});
   CHECK(health.max_sm_clock_mhz == 1995u);
   CHECK(health.temperature_c == 41u);
   CHECK(health.power_watts == 120.5);
   CHECK(health.power_limit_watts == 700.0);
   CHECK(health.ecc_errors == 3ull);
-  CHECK(health.retirement_pending == true);  // of rows, where pages are not told of
-  CHECK(health.mig_enabled == false);        // not before the reset that it waits for
+  CHECK(health.retirement_pending == true);  // from remapped rows, because retired pages are not supported
+  CHECK(health.mig_enabled == false);        // current mode, not the pending one
   CHECK(health.confidential_computing == true);
   CHECK(health.c2c_links == 10u);
 }
 
-TEST_CASE("a missing NVML, or a file that is no library, is one kind of error with the reason") {
+TEST_CASE("opening a missing NVML, or a file that is no library, throws NVML_UNAVAILABLE with the reason") {
   const auto missing = error_of([] { Nvml{"libpinbench-no-such.so.1"}; });
   CHECK(missing.code() == "NVML_UNAVAILABLE");
   CHECK(std::string(missing.what()).find("libpinbench-no-such.so.1") != std::string::npos);

@@ -13,7 +13,7 @@ bool contains(const std::string& text, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("a missing library is distinguished from one that does not load") {
+TEST_CASE("a missing library and one that does not load give different errors") {
   const auto absent = (std::filesystem::temp_directory_path() / "pinbench-no-such-library.so.1").string();
   for (const std::string& path : {absent, std::string("libpinbench-no-such.so.1")}) {
     const auto error = error_of([&] { SharedLibrary{path}; });
@@ -25,7 +25,7 @@ TEST_CASE("a missing library is distinguished from one that does not load") {
   }
 }
 
-TEST_CASE("a file that is no library is unusable, with the linker's reason") {
+TEST_CASE("opening a file that is no library fails with the linker's reason") {
   const Folder files;
   for (const auto& file : {files.add("text", "this is no library\n"), files.add("empty", "")}) {
     const auto error = error_of([&] { CudaDriver::open(file); });
@@ -43,7 +43,7 @@ TEST_CASE("a missing symbol is null") {
   CHECK(library.function<double (*)(double)>("cos")(0.0) == 1.0);
 }
 
-TEST_CASE("a library of something else is no CUDA driver") {
+TEST_CASE("opening another library as the CUDA driver is an error") {
   const auto error = error_of([] { CudaDriver::open("libm.so.6"); });
   CHECK(error.code() == "NOT_A_CUDA_DRIVER");
   CHECK(contains(error.what(), "libm.so.6"));
@@ -51,7 +51,7 @@ TEST_CASE("a library of something else is no CUDA driver") {
 }
 
 TEST_CASE(
-    "a driver that lacks optional entry points loads and says which; one that lacks others is refused") {
+    "a driver without optional entry points loads and lists them; one without required ones is refused") {
   const auto open_lacking = [](const char* list) {
     setenv("PINBENCH_EMULATED_FAULTS", list, 1);
     try {
@@ -68,7 +68,7 @@ TEST_CASE(
   const auto error = error_of([&] { open_lacking("cuMemHostRegister_v2:missing"); });
   CHECK(error.code() == "NOT_A_CUDA_DRIVER");
   CHECK(contains(error.what(), "it lacks cuMemHostRegister_v2"));
-  // What is wrong with the list is for cuInit to say.
+  // cuInit, not opening, reports an invalid list.
   CHECK(open_lacking("[").empty());
 }
 

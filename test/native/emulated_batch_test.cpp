@@ -42,7 +42,7 @@ class Blocks {
                                     &attributes, &first_with_attributes, attribute_count, &failed, stream);
   }
 
-  // Which block of what was sent each place holds; -1 for none.
+  // The index of the sent block in each slot; -1 if none.
   std::vector<int> arrived() const {
     const auto content = device_.read_back(memory_, kCount * kBytes);
     std::vector<int> blocks;
@@ -82,7 +82,7 @@ TEST_CASE("an invalid batch reports its first invalid copy, and copies nothing")
   CHECK(blocks.batch({blocks.memory(), 64, blocks.memory()}, {host, host, host}, device.stream) ==
         cu::kErrorInvalidValue);
   CHECK(blocks.failed == 1);
-  CHECK(blocks.send(nullptr) == cu::kErrorInvalidValue);  // not in the default stream
+  CHECK(blocks.send(nullptr) == cu::kErrorInvalidValue);  // the default stream is invalid
   CHECK(blocks.failed == ~std::size_t{0});
   blocks.order = 0;
   CHECK(blocks.send(device.stream) == cu::kErrorInvalidValue);
@@ -99,7 +99,7 @@ TEST_CASE("an invalid batch reports its first invalid copy, and copies nothing")
 }
 
 TEST_CASE("a batch to the host does not wait for one to the device, which another engine copies") {
-  // The one to the device takes more than a second, and the other one a fifth of that.
+  // The batch to the device takes more than a second, the other one a fifth of that.
   const EmulatedDevice device(Environment{{"PINBENCH_EMULATED_LINK", "2e3"}});
   Blocks blocks(device);
   const cu::DevicePtr memory = device.device_memory(kBytes);
@@ -111,11 +111,11 @@ TEST_CASE("a batch to the host does not wait for one to the device, which anothe
   CHECK(device.streamQuery(device.stream) == cu::kErrorNotReady);
 }
 
-TEST_CASE("kernels that go over lists leave the memory of the device as little as others do") {
+TEST_CASE("kernels that read lists fail if a list or a block is outside the device's memory") {
   const auto result_of = [](const char* kernel, auto parameters_of) {
     const EmulatedDevice device;
     const auto memory = device.device_memory(kBytes);
-    std::uint64_t list[] = {memory, 4096};  // block 1 goes astray
+    std::uint64_t list[] = {memory, 4096};  // block 1 is out of bounds
     REQUIRE(device.memcpyHtoDAsync(memory, list, sizeof list, device.stream) == cu::kSuccess);
     REQUIRE(device.launch(device.kernel(kernel), parameters_of(memory)) == cu::kSuccess);
     return device.streamSynchronize(device.stream);

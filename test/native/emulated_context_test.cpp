@@ -25,8 +25,7 @@ namespace {
 
 constexpr int kExitedInTest = 42;
 
-// Runs one test case of this program, one that normal runs skip, in a process of its own. Nothing where it
-// did not end by itself within a minute.
+// Runs a skipped test case of this program in a new process. Empty if it does not end within a minute.
 std::optional<int> exit_code_of_test(const std::string& test_case) {
   std::string filter = "--test-case=" + test_case;
   std::string no_skip = "--no-skip";
@@ -35,7 +34,7 @@ std::optional<int> exit_code_of_test(const std::string& test_case) {
   posix_spawn_file_actions_t quietly;
   posix_spawn_file_actions_init(&quietly);
   posix_spawn_file_actions_addopen(&quietly, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  // They leave what they have; and GCC 12's LeakSanitizer may crash where it stops threads that are copying.
+  // These tests leak on purpose, and GCC 12's LeakSanitizer may crash when it stops copying threads.
   setenv("LSAN_OPTIONS", "detect_leaks=0", 1);
   pid_t child = 0;
   REQUIRE(posix_spawn(&child, program.c_str(), &quietly, nullptr, arguments.data(), environ) == 0);
@@ -54,12 +53,12 @@ std::optional<int> exit_code_of_test(const std::string& test_case) {
   return WIFEXITED(status) ? std::optional(WEXITSTATUS(status)) : std::nullopt;
 }
 
-// Where a process of this one's reports what it did not give back.
+// The file in which a child process reports its leaks.
 std::string leaks_path(pid_t parent) {
   return std::filesystem::temp_directory_path() / ("pinbench-leaks-" + std::to_string(parent));
 }
 
-// A device with more copies under way than can be done before the process ends.
+// Starts more copies than can be done before the process ends.
 void start_long_copies(EmulatedDevice& device) {
   constexpr std::size_t kBytes = 16 * kMiB;
   auto* const host = device.pinned_memory(kBytes);
@@ -91,7 +90,7 @@ TEST_CASE("a call that needs a context fails in a thread that has none") {
   CHECK(results_in(reinterpret_cast<cu::Context>(0x123)) == std::vector(3, none));
 }
 
-TEST_CASE("a primary context lives until it is released as often as it was retained") {
+TEST_CASE("a primary context lives until each retain is matched by a release") {
   EmulatedDevice device;
   cu::Context again = nullptr;
   REQUIRE(device.primaryContextRetain(&again, 0) == cu::kSuccess);
@@ -120,7 +119,7 @@ TEST_CASE("the last release frees all memory and objects of the context") {
   }
 }
 
-TEST_CASE("freeing memory waits for every stream, a destroyed one too") {
+TEST_CASE("freeing memory waits for every stream, even a destroyed one") {
   const EmulatedDevice device(Environment{{"PINBENCH_EMULATED_LINK", "3200"}});  // 20 ms for 64 bytes
   const cu::Stream doomed = device.new_stream();
   auto* const host = device.pinned_memory(64);
@@ -134,8 +133,7 @@ TEST_CASE("freeing memory waits for every stream, a destroyed one too") {
   CHECK(host[63] == 7);
 }
 
-TEST_CASE(
-    "a context for whose engines the system starts no thread is an error of the system's, and no context") {
+TEST_CASE("a context whose engine threads cannot start fails with the operating-system error") {
   const EmulatedLibrary library;
   REQUIRE(library.initialize() == cu::kSuccess);
   pthread_attr_t usual;
@@ -185,7 +183,7 @@ TEST_CASE("child: exit with memory of three contexts" * doctest::skip()) {
   std::exit(kExitedInTest);
 }
 
-TEST_CASE("a process can report what it holds at its end, and what it held of contexts that ended before") {
+TEST_CASE("a process can report at exit what it has not freed, also in contexts that ended before") {
   const std::string path = leaks_path(getpid());
   CHECK(exit_code_of_test("child: exit with memory of three contexts") == kExitedInTest);
   std::string report;
@@ -199,7 +197,7 @@ TEST_CASE("a process can report what it holds at its end, and what it held of co
   CHECK(report.find(R"("cuInit":1,)") != report.npos);
 }
 
-TEST_CASE("a process ends at once whatever its devices are doing") {
+TEST_CASE("a process exits at once even with copies under way") {
   CHECK(exit_code_of_test("child: exit with copies in flight") == kExitedInTest);
   CHECK(exit_code_of_test("child: release with copies in flight") == kExitedInTest);
 }

@@ -26,7 +26,7 @@ TEST_CASE("a copy to pageable memory is complete when it returns, without synchr
   CHECK(host == std::vector<unsigned char>(3 * kMiB, 0xA5));
 }
 
-TEST_CASE("a host range that is pinned in part or in pieces cannot be copied") {
+TEST_CASE("a copy fails if its host range is pinned only in part or in pieces") {
   const EmulatedDevice device;
   std::vector<unsigned char> host(64 * kKiB);
   unsigned char* const begin = host.data();

@@ -1,4 +1,4 @@
-// Injected faults of calls and of the machine, and what a sticky error does to a context.
+// Injected faults of calls and of the machine, and sticky errors of a context.
 #include <algorithm>
 #include <chrono>
 #include <thread>
@@ -14,7 +14,7 @@ Environment faults(const std::string& list) {
 
 }  // namespace
 
-TEST_CASE("an injected error hits the call that was named, and that one only") {
+TEST_CASE("an injected error hits only the selected call") {
   const EmulatedDevice device(
       faults("cuMemHostAlloc:2:nth=2; cuMemAlloc_v2:1:nth=1\ncuMemHostAlloc:999:nth=4;"));
   std::vector<cu::Result> results;
@@ -80,7 +80,7 @@ TEST_CASE("the calls that a fault hits can be chosen in several ways") {
   CHECK(hits(":after=1:every=3") == ".x..x..x");
 }
 
-TEST_CASE("a copy can be one that never completes, nor does what is behind it") {
+TEST_CASE("a copy with fault never, and all work behind it, never completes") {
   const EmulatedLibrary library;
   REQUIRE(library.initialize(faults("h2d:never:nth=1")) == cu::kSuccess);
   cu::Context context = nullptr;

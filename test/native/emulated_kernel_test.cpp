@@ -13,7 +13,7 @@ constexpr std::uint64_t kBase = 0x123456789ABCDEFull;
 
 }  // namespace
 
-TEST_CASE("only the library's own image can be loaded, and only the kernels in it found") {
+TEST_CASE("only the library's own image can be loaded, and only its kernels are found") {
   const EmulatedDevice device;
   cu::Module module = nullptr;
   cu::Function function = nullptr;
@@ -32,17 +32,17 @@ TEST_CASE("only the library's own image can be loaded, and only the kernels in i
   CHECK(device.launch(function, {0, 0, 0}) == cu::kErrorInvalidHandle);
 }
 
-TEST_CASE("the kernels that compute take their time, and leave their word as it is") {
+TEST_CASE("kernels that compute take the requested time, and do not change memory") {
   const EmulatedDevice device;
   const cu::DevicePtr sink = device.device_memory(sizeof(float));
   REQUIRE(device.memsetD8Async(sink, 0xEE, sizeof(float), device.stream) == cu::kSuccess);
   const auto begin = std::chrono::steady_clock::now();
   REQUIRE(device.launch(device.kernel(kernels::kComputeStep), {2'000'000, 0, sink}) == cu::kSuccess);
-  // What the emulated tensor cores do in 2 ms.
+  // The work of the emulated tensor cores in 2 ms.
   REQUIRE(device.launch(device.kernel(kernels::kComputeLoad), {160'000'000'000, sink}) == cu::kSuccess);
   CHECK(device.read_back(sink, sizeof(float)) == std::vector<unsigned char>(sizeof(float), 0xEE));
   CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(4));
-  // What its other units do in 50 ms, by a step that is given no time.
+  // The work of its other units in 50 ms, in a step without a minimum duration.
   const auto begin_of_step = std::chrono::steady_clock::now();
   REQUIRE(device.launch(device.kernel(kernels::kComputeStep), {0, 500'000'000'000, sink}) == cu::kSuccess);
   REQUIRE(device.streamSynchronize(device.stream) == cu::kSuccess);
@@ -69,7 +69,7 @@ TEST_CASE("a launch needs parameters, a grid and a one-dimensional block of at m
   CHECK(device.streamSynchronize(device.stream) == cu::kSuccess);
 }
 
-TEST_CASE("a kernel that leaves its memory ends the context with an illegal address") {
+TEST_CASE("a kernel that accesses other memory ends the context with an illegal address") {
   EmulatedDevice device;
   std::vector<unsigned char> pageable(64);
   const auto pageable_address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(pageable.data()));

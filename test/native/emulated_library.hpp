@@ -26,8 +26,8 @@ namespace pinbench::test {
 
 using Environment = std::vector<std::pair<std::string, std::string>>;
 
-// A copy of the library of its own, for each reads its environment but once. It stays loaded, as a driver
-// does.
+// A separate copy of the library, because a library reads its environment only once. It stays loaded, as a
+// driver does.
 class EmulatedLibrary {
  public:
   EmulatedLibrary() : path_(copy_of_library()), handle_(dlopen(path_.c_str(), RTLD_NOW | RTLD_LOCAL)) {
@@ -48,7 +48,7 @@ class EmulatedLibrary {
     return result;
   }
 
-  // What a cuInit that these variables make fail says is wrong with them, without `prefix`.
+  // The error text of a cuInit that fails because of these variables, without `prefix`.
   std::string complaint(const Environment& environment, const std::string& prefix = "") const {
     CHECK(initialize(environment) == cu::kErrorInvalidValue);
     const char* description = nullptr;
@@ -99,8 +99,7 @@ class EmulatedLibrary {
   void* handle_;
 };
 
-// The library with one device's primary context current, a stream in it, and shorthands for what must
-// succeed.
+// The library with a current primary context and a stream, and shorthands for calls that must succeed.
 class EmulatedDevice : public EmulatedLibrary {
  public:
   explicit EmulatedDevice(const Environment& environment = {}) {
@@ -156,7 +155,7 @@ class EmulatedDevice : public EmulatedLibrary {
     return launchKernel(function, 2, 1, 1, 128, 1, 1, 0, stream, pointers.data(), nullptr);
   }
 
-  // What device memory holds, once the stream is done.
+  // The content of device memory, once the stream is done.
   std::vector<unsigned char> read_back(cu::DevicePtr source, std::size_t bytes) const {
     std::vector<unsigned char> content(bytes);
     REQUIRE(memcpyDtoHAsync(content.data(), source, bytes, stream) == cu::kSuccess);
@@ -168,7 +167,7 @@ class EmulatedDevice : public EmulatedLibrary {
   cu::Stream stream = nullptr;
 };
 
-// Bytes in which no two places close to each other look alike.
+// Bytes in which no two nearby parts are alike.
 inline std::vector<unsigned char> test_bytes(std::size_t count, unsigned seed = 1) {
   std::vector<unsigned char> bytes(count);
   std::uint64_t state = seed;
@@ -179,7 +178,7 @@ inline std::vector<unsigned char> test_bytes(std::size_t count, unsigned seed = 
   return bytes;
 }
 
-// A folder of its own in the system's folder for such, gone afterwards.
+// A temporary folder, removed by the destructor.
 class Folder {
  public:
   Folder() {
@@ -192,7 +191,7 @@ class Folder {
   Folder& operator=(const Folder&) = delete;
 
   std::string path(const std::string& name) const { return path_ / name; }
-  // Whether its files can leave the page cache at all.
+  // Whether its files can leave the page cache: not on a file system in memory.
   bool is_on_storage() const {
     struct statfs status {};
     REQUIRE(statfs(path_.c_str(), &status) == 0);

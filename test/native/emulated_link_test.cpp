@@ -1,5 +1,5 @@
-// Links with a set rate in bytes a second. Time is compared with what a link must take, which no slow machine
-// makes shorter; where a copy must not take longer, the best of many attempts counts.
+// Links with a set rate in bytes a second. A slow machine never makes a copy faster than its link, so times
+// are compared with that minimum; for a maximum, the best of many attempts counts.
 #include <chrono>
 #include <functional>
 
@@ -18,7 +18,7 @@ Environment link(const std::string& faults = "") {
   return {{"PINBENCH_EMULATED_LINK", "0.067108864GB/s"}, {"PINBENCH_EMULATED_FAULTS", faults}};
 }
 
-// What the driver's events say that the work of the device's stream took, in seconds.
+// The duration of `work` in the device's stream, in seconds, by the driver's events.
 double seconds_of(const EmulatedDevice& device, const std::function<void()>& work) {
   const cu::Event start = device.new_event();
   const cu::Event end = device.new_event();
@@ -31,7 +31,7 @@ double seconds_of(const EmulatedDevice& device, const std::function<void()>& wor
   return milliseconds / 1e3;
 }
 
-// Events tell microseconds as a float of milliseconds.
+// Events report a float of milliseconds, precise to microseconds.
 constexpr double kRounding = 1e-5;
 
 // Whether one of many attempts takes no longer than that.
@@ -44,7 +44,7 @@ bool is_ever_within(double seconds, const std::function<double()>& attempt) {
 
 }  // namespace
 
-TEST_CASE("copies back to back take what their link takes, and nothing beside it") {
+TEST_CASE("back-to-back copies take exactly the time that their link needs") {
   const EmulatedDevice device(link());
   const cu::DevicePtr memory = device.device_memory(kBytes);
   unsigned char* const host = device.pinned_memory(kBytes);
@@ -60,7 +60,7 @@ TEST_CASE("copies back to back take what their link takes, and nothing beside it
   CHECK(is_ever_within(kCopies * kCopySeconds * 1.02, copies));
 }
 
-TEST_CASE("all that goes one way shares the link, from whatever memory and stream") {
+TEST_CASE("all copies in one direction share the link, from any memory and stream") {
   const EmulatedDevice device(link());
   const cu::DevicePtr memory = device.device_memory(3 * kBytes);
   unsigned char* const host = device.pinned_memory(kBytes);
@@ -96,7 +96,7 @@ TEST_CASE("each direction has the link's rate to itself") {
   CHECK(is_ever_within(1.5 * kCopySeconds, both));
 }
 
-TEST_CASE("a copy between two devices takes the link of each") {
+TEST_CASE("a copy between two devices uses the links of both") {
   Environment environment = link();
   environment.push_back({"PINBENCH_EMULATED_DEVICES", "2"});
   const EmulatedDevice device(environment);
@@ -110,7 +110,7 @@ TEST_CASE("a copy between two devices takes the link of each") {
   unsigned char* const host = device.pinned_memory(kBytes);
 
   const auto start = std::chrono::steady_clock::now();
-  // To the other device, from here and from the host.
+  // Copies to the other device, from this one and from the host.
   REQUIRE(device.memcpyHtoDAsync(peer_memory, host, kBytes, stream_of_peer) == cu::kSuccess);
   REQUIRE(device.contextSetCurrent(device.context) == cu::kSuccess);
   REQUIRE(device.memcpyPeerAsync(peer_memory + kBytes, peer, memory, device.context, kBytes, device.stream) ==
@@ -123,7 +123,7 @@ TEST_CASE("a copy between two devices takes the link of each") {
   CHECK(device.primaryContextRelease(1) == cu::kSuccess);
 }
 
-TEST_CASE("a slow link takes times as long as its rate says") {
+TEST_CASE("a slow fault multiplies the time of a copy on its link") {
   const EmulatedDevice device(link("d2h:slow=4"));
   const cu::DevicePtr memory = device.device_memory(kBytes);
   unsigned char* const host = device.pinned_memory(kBytes);

@@ -17,7 +17,7 @@ MemoryInfo memory_info(const EmulatedDevice& device) {
   return info;
 }
 
-// Pages that are there for the reading, told by the system.
+// The number of resident pages, by the system.
 std::size_t resident_pages(const void* begin, std::size_t pages) {
   std::vector<unsigned char> residency(pages);
   REQUIRE(mincore(const_cast<void*>(begin), pages * 4 * kKiB, residency.data()) == 0);
@@ -62,7 +62,7 @@ TEST_CASE("allocating 0 bytes, and freeing other addresses, is rejected") {
   CHECK(device.memFreeHost(pinned) == cu::kErrorInvalidValue);
 }
 
-TEST_CASE("pinned memory is resident from the outset, whatever its flags") {
+TEST_CASE("pinned memory is resident from the start, whatever its flags") {
   const EmulatedDevice device;
   constexpr std::size_t kPages = 64;
   for (const unsigned flags :
@@ -88,7 +88,7 @@ TEST_CASE("the limit of pinned memory holds for allocations and registrations to
   CHECK(device.memHostAlloc(&more, 2 * kMiB, 0) == cu::kSuccess);
 }
 
-TEST_CASE("registering keeps what the memory holds and makes it resident") {
+TEST_CASE("registering memory keeps its content and makes it resident") {
   const EmulatedDevice device;
   constexpr std::size_t kPages = 16;
   void* const mapped =
@@ -103,7 +103,7 @@ TEST_CASE("registering keeps what the memory holds and makes it resident") {
   CHECK(device.memHostRegister(mapped, kPages * 4 * kKiB, 0) == cu::kErrorInvalidValue);
 }
 
-TEST_CASE("a range is registered once, and unregistered where it was") {
+TEST_CASE("registering a range twice fails, and unregistering needs its start") {
   const EmulatedDevice device;
   std::vector<unsigned char> own(64 * kKiB);
   unsigned char* const begin = own.data();
@@ -128,7 +128,7 @@ TEST_CASE("a range is registered once, and unregistered where it was") {
   }
 }
 
-TEST_CASE("allocated and registered memory are not taken for each other") {
+TEST_CASE("freeing registered memory and unregistering allocated memory fail") {
   const EmulatedDevice device;
   std::vector<unsigned char> own(4 * kKiB);
   unsigned char* const allocated = device.pinned_memory(4 * kKiB);

@@ -1,5 +1,5 @@
-// A machine of several NUMA nodes: where memory lies, and what its copies take. Time is compared with what a
-// link must take, which no slow machine makes shorter.
+// A machine of several NUMA nodes: where memory lies, and what its copies take. Times are compared with the
+// link's minimum, which a slow machine does not shorten.
 #include <chrono>
 
 #include "engine_session.hpp"
@@ -44,20 +44,20 @@ double seconds_of_copy(const Environment& environment, int node) {
 
 }  // namespace
 
-TEST_CASE("memory lies on the node that its session prefers, and copies take what its link takes") {
+TEST_CASE("memory is on the node that its session prefers, and copies take as long as that node's link") {
   for (const int node : {0, 1}) {
     CAPTURE(node);
     const std::map<int, std::size_t> expected{{node, kBytes / 4096}};
     CHECK(nodes_of_memory(two_nodes(), HostMemoryKind::kPinned, node) == expected);
   }
   CHECK(nodes_of_memory(two_nodes(), HostMemoryKind::kPageable, 1).count(1) == 1);
-  // Without a wish it lies where the CPUs are.
+  // Without a preferred node, memory is on the node of the CPUs.
   for (const int cpu : {0, 1})
     CHECK(nodes_of_memory(two_nodes(), HostMemoryKind::kPinned, std::nullopt, cpu).count(cpu) == 1);
   CHECK(seconds_of_copy(two_nodes(), 1) >= kBytes / 0.02e9 * 0.999);
 }
 
-TEST_CASE("pinned memory is copied over the link of its own node, whichever thread requests it") {
+TEST_CASE("pinned memory is copied at the rate of its own node, whichever thread copies it") {
   const auto driver = emulated_driver(two_nodes());
   cu::Context handle = nullptr;
   const auto context = retain_primary_context(*driver, 0, handle);
@@ -74,14 +74,14 @@ TEST_CASE("pinned memory is copied over the link of its own node, whichever thre
   CHECK(seconds.count() >= kBytes / 0.02e9 * 0.999);
 }
 
-TEST_CASE("only a session that reports nodes asks for those of its pages") {
+TEST_CASE("a session looks up the nodes of its pages only if it reports them") {
   SessionOptions options = session_options();
   options.placement.numa_node = 1;
   Session session(emulated_driver(two_nodes()), nullptr, options);
   CHECK(session.reserve_host(HostMemoryKind::kPinned, geometry_of(1, 1, kBytes)).pages_of_node.empty());
 }
 
-TEST_CASE("memory requested of a full node comes from another one") {
+TEST_CASE("memory requested on a full node comes from another node") {
   const Environment environment = with_setting("NUMA", "node; node:full; device:GBps=1,1");
   SessionOptions options = session_options();
   options.placement.numa_node = 1;
@@ -90,7 +90,7 @@ TEST_CASE("memory requested of a full node comes from another one") {
   CHECK(session.reserve_host(HostMemoryKind::kPinned, geometry_of(1, 1, kBytes)).pages_of_node.count(0) == 1);
 }
 
-TEST_CASE("a node cannot be preferred where the machine refuses it") {
+TEST_CASE("preferring a node fails if the machine refuses it") {
   CHECK_THROWS_WITH_AS(nodes_of_memory(two_nodes("; refuse"), HostMemoryKind::kPinned, 1),
                        "memory of NUMA node 1 cannot be preferred: Operation not permitted", Error);
 }

@@ -13,7 +13,7 @@ Environment nvml(const std::string& facts, const std::string& devices = "1") {
 
 TEST_CASE("NVML reports only configured facts, and only devices that exist") {
   const auto driver = emulated_driver(nvml("width=4; none; mig=false", "3"));
-  // The driver's library is the last one that was opened; NVML's part of it lies in the same.
+  // Another copy of the library: it contains NVML too.
   const EmulatedLibrary library;
   REQUIRE(library.initialize(nvml("width=4; none; mig=false", "3")) == cu::kSuccess);
   const Nvml told(library.path());
@@ -33,7 +33,7 @@ TEST_CASE("NVML reports only configured facts, and only devices that exist") {
   CHECK_FALSE(health.c2c_links.has_value());
 }
 
-TEST_CASE("a link that rests goes down, and comes up with a copy") {
+TEST_CASE("an idle link reports its idle generation, and a copy raises it") {
   const EmulatedDevice device(nvml("generation=5:idleGeneration=1:replays=10"));
   const Nvml told(device.path());
   const auto handle = told.device_by_pci_bus_id("eeee:00:00.0");
@@ -41,7 +41,7 @@ TEST_CASE("a link that rests goes down, and comes up with a copy") {
   CHECK(told.read_health(handle).replays == 10u);
   const cu::DevicePtr memory = device.device_memory(4 * kMiB);
   unsigned char* const host = device.pinned_memory(4 * kMiB);
-  // A machine may be too busy to be asked within 100 ms of a copy, but not each time.
+  // A busy machine may take more than 100 ms from a copy to the question, but not every time.
   bool is_up = false;
   for (int attempt = 0; attempt < 100 && !is_up; ++attempt) {
     REQUIRE(device.memcpyHtoDAsync(memory, host, 4 * kMiB, device.stream) == cu::kSuccess);

@@ -1,4 +1,4 @@
-// Two devices of the emulated driver: who may reach into whose memory, and copies between them.
+// Two devices of the emulated driver: access to each other's memory, and copies between them.
 #include "emulated_library.hpp"
 
 namespace pinbench::test::emulated_peer {
@@ -23,7 +23,7 @@ class TwoDevices : public EmulatedDevice {
 
   void enter(cu::Context entered) const { REQUIRE(contextSetCurrent(entered) == cu::kSuccess); }
 
-  // What device 0 holds after device 1's memory was copied to it.
+  // Copies device 1's memory to device 0; returns the content there.
   std::vector<unsigned char> fetched() const {
     REQUIRE(memcpyDtoDAsync(own_memory, other_memory, kBytes, stream) == cu::kSuccess);
     return read_back(own_memory, kBytes);
@@ -43,7 +43,7 @@ class TwoDevices : public EmulatedDevice {
 
 }  // namespace
 
-TEST_CASE("a device can access every other, but not itself; or none, where the environment says so") {
+TEST_CASE("a device can access all others but not itself; none, if the environment says so") {
   const TwoDevices connected;
   int can_access = -1;
   CHECK(connected.deviceCanAccessPeer(&can_access, 0, 1) == cu::kSuccess);
@@ -59,7 +59,7 @@ TEST_CASE("a device can access every other, but not itself; or none, where the e
   CHECK(apart.fetched() == apart.content);
 }
 
-TEST_CASE("peer access is enabled once and disabled once, each way by itself") {
+TEST_CASE("enabling or disabling peer access twice is an error; each direction is separate") {
   const TwoDevices devices;
   CHECK(devices.contextDisablePeerAccess(devices.other_context) == cu::kErrorPeerAccessNotEnabled);
   CHECK(devices.contextEnablePeerAccess(devices.other_context, 0) == cu::kSuccess);
@@ -71,14 +71,14 @@ TEST_CASE("peer access is enabled once and disabled once, each way by itself") {
   CHECK(devices.contextDisablePeerAccess(devices.other_context) == cu::kErrorPeerAccessNotEnabled);
 }
 
-TEST_CASE("a context has no access to itself, to none at all, or by flags that do not exist") {
+TEST_CASE("enabling peer access fails for the own context, a null context and unknown flags") {
   const TwoDevices devices;
   CHECK(devices.contextEnablePeerAccess(devices.context, 0) == cu::kErrorInvalidContext);
   CHECK(devices.contextEnablePeerAccess(nullptr, 0) == cu::kErrorInvalidContext);
   CHECK(devices.contextEnablePeerAccess(devices.other_context, 1) == cu::kErrorInvalidValue);
 }
 
-TEST_CASE("a copy between devices needs memory of both, in the contexts that it names") {
+TEST_CASE("a copy between devices needs memory in both of its contexts") {
   const TwoDevices devices;
   const auto copy = [&](cu::DevicePtr destination, cu::Context destination_context, cu::DevicePtr source,
                         cu::Context source_context, std::size_t bytes) {

@@ -41,7 +41,7 @@ TEST_CASE("a process that names no file has devices of its own") {
   CHECK(free_bytes(alone) == 4 * kMiB);
 }
 
-TEST_CASE("what a process holds of a device is not taken from another") {
+TEST_CASE("memory that a process holds on one device does not count on another") {
   const Folder folder;
   Environment two_devices = devices_of(folder);
   two_devices.push_back({"PINBENCH_EMULATED_DEVICES", "2"});
@@ -55,7 +55,7 @@ TEST_CASE("what a process holds of a device is not taken from another") {
   first.primaryContextRelease(1);
 }
 
-TEST_CASE("a context takes memory of its device, and none where there is not enough") {
+TEST_CASE("a context takes memory of its device, and fails if there is not enough") {
   const Folder folder;
   Environment environment = devices_of(folder);
   environment.emplace_back("PINBENCH_EMULATED_CONTEXT", "3MiB");

@@ -6,7 +6,7 @@
 namespace pinbench::test::emulated_stream {
 namespace {
 
-// On this link a copy of 64 KiB takes 20 ms: time is compared with what it must take.
+// On this link a copy of 64 KiB takes at least 20 ms.
 constexpr std::size_t kBytes = 64 * kKiB;
 const Environment kSlowLink = {{"PINBENCH_EMULATED_LINK", "3276800"}};
 
@@ -28,7 +28,7 @@ TEST_CASE("a stream keeps the order of its operations, whichever engines they ne
   CHECK(device.read_back(second, kBytes) == std::vector<unsigned char>(kBytes, 0xFF));
 }
 
-TEST_CASE("a stream waits for an event of another one, as it was recorded last") {
+TEST_CASE("a stream waits for the latest recording of another stream's event") {
   const EmulatedDevice device(kSlowLink);
   const cu::Stream other = device.new_stream();
   const cu::Event start = device.new_event();
@@ -53,7 +53,7 @@ TEST_CASE("enqueueing blocks while the stream's queue is full") {
   const EmulatedDevice device(kSlowLink);
   unsigned char* const host = device.pinned_memory(kBytes);
   const cu::DevicePtr memory = device.device_memory(kBytes);
-  // 0.3125 ms each.
+  // A piece takes 0.3125 ms.
   constexpr std::size_t kPiece = kKiB;
   const auto begin = std::chrono::steady_clock::now();
   for (int copy = 0; copy < 1024 + 100; ++copy)
@@ -62,7 +62,7 @@ TEST_CASE("enqueueing blocks while the stream's queue is full") {
   CHECK(device.streamQuery(device.stream) == cu::kErrorNotReady);
 }
 
-TEST_CASE("a wait for an event takes no flags, and needs handles that stand for something") {
+TEST_CASE("waiting for an event fails with flags or with invalid handles") {
   const EmulatedDevice device;
   const cu::Event event = device.new_event();
   CHECK(device.streamWaitEvent(device.stream, event, 1) == cu::kErrorInvalidValue);
@@ -71,7 +71,7 @@ TEST_CASE("a wait for an event takes no flags, and needs handles that stand for 
   CHECK(device.streamWaitEvent(device.stream, event, 0) == cu::kErrorInvalidHandle);
 }
 
-TEST_CASE("events without a time, without a recording or without existence") {
+TEST_CASE("events without timing, without a recording or with invalid handles are errors") {
   const EmulatedDevice device;
   const cu::Event timed = device.new_event();
   const cu::Event untimed = device.new_event(cu::kEventDisableTiming);
@@ -90,7 +90,7 @@ TEST_CASE("events without a time, without a recording or without existence") {
   CHECK(device.eventRecord(fresh, device.stream) == cu::kErrorInvalidHandle);
 }
 
-TEST_CASE("a stream that does not exist is an invalid handle, the null stream the default one") {
+TEST_CASE("an unknown stream is an invalid handle, and the null stream is the default stream") {
   const EmulatedDevice device;
   const cu::Stream gone = device.new_stream();
   CHECK(device.streamDestroy(gone) == cu::kSuccess);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kSize = 64 * kKiB;
 
-// More than any machine gets through while a test runs.
+// More copies than any machine makes during a test.
 constexpr std::size_t kEndless = 200'000;
 
 struct Case {
@@ -57,7 +57,7 @@ void check_aborted(const MeasureResult& result) {
 
 }  // namespace
 
-TEST_CASE("a measurement without end is aborted: it has no samples, since none was verified") {
+TEST_CASE("an aborted measurement has no samples, because none was verified") {
   for (const auto& each : kCases) {
     CAPTURE(static_cast<int>(each.memory));
     CAPTURE(static_cast<int>(each.direction));
@@ -110,15 +110,15 @@ TEST_CASE("after an abort every call ends at once") {
   }
 }
 
-TEST_CASE("an abort while data is compared leaves nothing that looks verified") {
-  // Comparing reads back at a thousandth of the usual rate, while copies to the device are as fast as ever.
+TEST_CASE("an abort while data is compared leaves no data marked as verified") {
+  // Comparing reads back at a thousandth of the usual rate; copies to the device are not slowed.
   TestSession session(driver_without_kernels(with_faults("d2h:slow=1000")));
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, kMiB));
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kMiB);
   request.buffers = request.samples = request.copies_per_sample = 1;
   const Aborter aborter(session);
   const auto result = session.measure(request);
-  // On a machine so slow that the copy itself was hit this holds as well.
+  // Holds also if a slow machine was aborted during the copy itself.
   check_aborted(result);
 }
 

@@ -1,4 +1,4 @@
-// Blocks that went wrong without a word from the driver: every one is found, where it should have arrived.
+// Blocks that go wrong without an error of the driver: each is found at its destination.
 #include <algorithm>
 #include <set>
 
@@ -20,11 +20,11 @@ struct Case {
   CopyMemory memory;
   Direction direction;
   std::string name;
-  bool is_beside_other = false;  // direction, which copies at the same time
+  bool is_beside_other = false;  // direction that copies at the same time
 };
 
-// Six copies of one sample each, after the warm-up's, which is the first; of both directions one sample of
-// six, before what the one that is done first copies on.
+// Copy 1 is the warm-up's, then come six samples of one copy. With both directions: one sample of six copies,
+// then the refills of the direction that is done first.
 MeasureRequest request_of(const Case& of) {
   auto request = request_for(of.is_beside_other ? Direction::kBidirectional : of.direction, of.memory, kSize);
   request.copies_per_sample = of.is_beside_other ? kBuffers : 1;
@@ -46,8 +46,8 @@ std::set<std::size_t> places_of(const Case& of, const MeasureRequest& request, s
   return offsets;
 }
 
-// The fault that hits a block of a copy: its number among the driver's copies of that direction. Before a
-// kernel's blocks go to the device, their list does; comparing a sample on the device takes two more.
+// The fault that hits a block of a copy, by its number among the driver's copies of that direction. A
+// kernel's list is copied to the device before its blocks; comparing on the device takes two more copies.
 std::string fault_of(const Case& of, const std::string& what, std::size_t copy, std::size_t block,
                      Verify verify) {
   const bool is_upload = of.name == "h2d";
@@ -58,8 +58,8 @@ std::string fault_of(const Case& of, const std::string& what, std::size_t copy, 
   return of.name + ":" + what + ":nth=" + std::to_string(before + 1);
 }
 
-// Which blocks arrive wrong when this happens to one: it is mixed up with the one before it, but in ordinary
-// memory that the driver writes to, where it is dropped.
+// The blocks that arrive wrong if this fault hits one: it is mixed up with the previous block, or dropped if
+// the driver writes to pageable memory.
 std::vector<std::size_t> struck_by(const Case& of, const std::string& what, std::size_t block) {
   const bool is_dropped = of.memory == CopyMemory::kPageable && of.name == "d2h";
   if (is_dropped || what == "drop") return {block};
@@ -67,7 +67,7 @@ std::vector<std::size_t> struck_by(const Case& of, const std::string& what, std:
   return {block, block - 1};
 }
 
-// Measures with one fault, and looks for exactly the blocks that it struck.
+// Measures with one fault, and requires mismatches in exactly the blocks that it hit.
 void check_found(const Case& of, const std::string& what, std::size_t copy, std::size_t block) {
   for (const auto verify : {Verify::kLastCopies, Verify::kEveryCopy}) {
     const std::string fault = fault_of(of, what, copy, block, verify);
@@ -99,7 +99,7 @@ void check_found(const Case& of, const std::string& what, std::size_t copy, std:
   }
 }
 
-// Kernels gather and scatter within the device.
+// For kGather, kernels copy within the device.
 const Case kCases[] = {
     {BlockWay::kLoop, CopyMemory::kPinned, Direction::kHostToDevice, "h2d"},
     {BlockWay::kLoop, CopyMemory::kPinned, Direction::kDeviceToHost, "d2h"},
@@ -124,16 +124,17 @@ const Case kCases[] = {
 TEST_CASE("a block dropped, one that arrives twice and two swapped are found, by every method") {
   for (const auto& each : kCases) {
     for (const std::string what : {"drop", "twice", "swap"}) {
-      // A block of the last copy, and the last one of the first copy that no refill writes over.
+      // A block of the last copy, and the last block of the first copy that no refill overwrites.
       check_found(each, what, kBuffers - 1, 1);
       check_found(each, what, each.is_beside_other ? 1 : 0, kCount - 1);
     }
   }
 }
 
-TEST_CASE("of gathered blocks of both directions at once, the one that is dropped is found, and no other") {
+TEST_CASE("with gathered blocks in both directions, only the dropped block is reported") {
   for (const auto memory : {CopyMemory::kPinned, CopyMemory::kPageable}) {
-    // Either direction's: their kernels take turns. Four lists of the warm-up, and twelve before any refill.
+    // The list may be of either direction, because their kernels take turns. The warm-up has four lists;
+    // twelve more come before any refill.
     for (const std::size_t list : {4 + 4, 4 + 11}) {
       TestSession session(with_faults("d2d:drop:nth=" + std::to_string(list * kPerSlot + 2)));
       session.reserve(memory, kArena);
@@ -146,7 +147,7 @@ TEST_CASE("of gathered blocks of both directions at once, the one that is droppe
   }
 }
 
-TEST_CASE("what the warm-up left in slots and scratch memory hides no block that was dropped") {
+TEST_CASE("the warm-up's bytes in slots and scratch memory hide no dropped block") {
   struct Hidden {
     Direction direction;
     const char* faults;
@@ -163,12 +164,12 @@ TEST_CASE("what the warm-up left in slots and scratch memory hides no block that
     session.reserve(CopyMemory::kPinned, kArena);
     session.reserve_staging({1, 3, kPerSlot * kBlock, 0, 0});
     auto request = request_of({BlockWay::kGather, CopyMemory::kPinned, direction, ""});
-    request.samples = 1;  // of the copy that the warm-up made
+    request.samples = 1;  // one sample of the copy that the warm-up made
     CHECK(session.measure(request).mismatches.size() == blocks);
   }
 }
 
-TEST_CASE("one wrong byte of a block is found by its word, by every method") {
+TEST_CASE("one wrong byte of a block is reported as its word, with every method") {
   const Case cases[] = {
       {BlockWay::kLoop, CopyMemory::kPinned, Direction::kHostToDevice, "h2d"},
       {BlockWay::kLoop, CopyMemory::kPageable, Direction::kDeviceToHost, "d2h"},
@@ -196,18 +197,17 @@ TEST_CASE("one wrong byte of a block is found by its word, by every method") {
   }
 }
 
-TEST_CASE("a list that does not arrive is no successful copy") {
-  // Copies to the device: the warm-up's list and those of the samples, each of which is followed by its
-  // blocks.
+TEST_CASE("a list of blocks that does not arrive gives mismatches") {
+  // Copies to the device: the warm-up's list, then each sample's list followed by its blocks.
   const Case of{BlockWay::kKernel, CopyMemory::kPinned, Direction::kDeviceToHost, "d2h"};
   TestSession session(with_faults("h2d:drop:nth=4"));
   session.reserve(CopyMemory::kPinned, kArena);
   const auto result = session.measure(request_of(of));
-  // The third copy went where the second one had gone, and nothing came to its own places.
+  // The third copy went to the second one's slots, and nothing arrived in its own.
   CHECK(result.mismatches.size() == kCount);
 }
 
-TEST_CASE("gathered blocks go through the ring that was reserved last, which may be larger or smaller") {
+TEST_CASE("gathered blocks use the ring that was reserved last, larger or smaller") {
   TestSession session;
   session.reserve(CopyMemory::kPinned, kArena);
   const auto request = request_of({BlockWay::kGather, CopyMemory::kPinned, Direction::kHostToDevice, ""});

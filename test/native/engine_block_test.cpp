@@ -1,5 +1,5 @@
-// Copies in scattered blocks: every way, from every memory, with every block in its place, and each that is
-// not there found.
+// Copies in scattered blocks: by every method, from every memory; each block must arrive, and missing ones
+// are found.
 #include <algorithm>
 #include <set>
 
@@ -57,7 +57,7 @@ class BlockSession : public TestSession {
   explicit BlockSession(const Environment& environment = {}) : BlockSession(emulated_driver(environment)) {}
 };
 
-// Plain copies of all directions, which find what was left in the buffers.
+// Plain copies in all directions, which fail if buffers were left changed.
 void check_left_whole(TestSession& session, CopyMemory memory, std::size_t workers) {
   for (const auto direction : kDirections) {
     auto request = request_for(direction, memory, kSize, workers);
@@ -67,7 +67,7 @@ void check_left_whole(TestSession& session, CopyMemory memory, std::size_t worke
 
 }  // namespace
 
-TEST_CASE("a permutation of numbers: each once, the same again, and not in their order") {
+TEST_CASE("a permutation has each number once, is repeatable and not in order") {
   for (const std::uint64_t count : {1, 2, 3, 4, 5, 16, 17, 100, 1000, 4096, 5000}) {
     CAPTURE(count);
     const Permutation permutation(count, 7);
@@ -81,7 +81,7 @@ TEST_CASE("a permutation of numbers: each once, the same again, and not in their
       if (i > 0 && permutation[i] == permutation[i - 1] + 1) ++neighbours;
     }
     CHECK(seen.size() == count);
-    // By chance about one in all.
+    // A random permutation has about one.
     if (count >= 1000) CHECK(neighbours <= 8);
   }
   const Permutation one(4096, 7);
@@ -91,7 +91,7 @@ TEST_CASE("a permutation of numbers: each once, the same again, and not in their
   CHECK(same <= 8);
 }
 
-TEST_CASE("the slots of a rotation are each used once on either side, and lie within its buffers") {
+TEST_CASE("blocks use each slot of a rotation once on both sides, within its buffers") {
   constexpr std::size_t kOddBlock = 48;
   constexpr std::size_t kOddSize = 5 * kOddBlock;  // buffers lie 512 bytes apart
   const ArenaGeometry arena = geometry_of(2, 3, 1100);
@@ -100,7 +100,7 @@ TEST_CASE("the slots of a rotation are each used once on either side, and lie wi
     REQUIRE(places.blocks_per_copy() == 5);
     std::set<std::size_t> host;
     std::set<std::size_t> device;
-    std::size_t together = 0;  // blocks that go to the place on the device that they have on the host
+    std::size_t together = 0;  // blocks with the same position on host and device
     for (std::size_t copy = 0; copy < 6; ++copy) {
       for (std::size_t block = 0; block < 5; ++block) {
         const auto from = places.host(copy, block);
@@ -122,7 +122,7 @@ TEST_CASE("the slots of a rotation are each used once on either side, and lie wi
   }
 }
 
-TEST_CASE("every block arrives, by every method, in all directions, from all memories, by several workers") {
+TEST_CASE("every block arrives by every method, in all directions, with all memories and several workers") {
   BlockSession session;
   for (const auto& way : kWays) {
     for (const auto direction : kDirections) {
@@ -135,7 +135,7 @@ TEST_CASE("every block arrives, by every method, in all directions, from all mem
         const auto result = session.measure(request);
         check_clean(result, request.threads() * kBuffers * kSize);
         CHECK(result.copies == request.threads() * kBuffers);
-        // The direction that is done first goes on with the first buffer's blocks.
+        // Refills copy the first buffer's blocks.
         const std::size_t refilled = request.directions() - 1;
         CHECK(result.proven_copies == request.threads() * (kBuffers - refilled));
         REQUIRE(result.columns.size() == request.directions());
@@ -152,7 +152,7 @@ TEST_CASE("every block arrives, by every method, in all directions, from all mem
   }
 }
 
-TEST_CASE("the host's part of gathered blocks is also to wait for its slots and to empty them") {
+TEST_CASE("the host's time for gathered blocks includes waiting for slots and emptying them") {
   constexpr std::size_t kLargeBlock = 64 * kKiB;
   // The ring holds the whole copy.
   BlockSession session(emulated_driver(with_faults("d2h:slow=1000")), geometry_of(1, 1, kCount * kLargeBlock),
@@ -164,7 +164,7 @@ TEST_CASE("the host's part of gathered blocks is also to wait for its slots and 
   CHECK(session.measure(request).columns.at(0).host_ns.at(0) >= 3.9e6);
 }
 
-TEST_CASE("blocks of any multiple of 16 bytes, one of them and many, and larger than a slot of the ring") {
+TEST_CASE("a copy may have one or many blocks of any multiple of 16 bytes, also larger than a slot") {
   const ArenaGeometry arena = geometry_of(2, 3, 40 * kKiB);
   BlockSession session(emulated_driver(), arena);
   struct Shape {
@@ -186,7 +186,7 @@ TEST_CASE("blocks of any multiple of 16 bytes, one of them and many, and larger 
   }
 }
 
-TEST_CASE("a call copies some of a rotation, from any buffer on and round its end") {
+TEST_CASE("a call may copy a part of a rotation, from any buffer on and beyond its end") {
   BlockSession session;
   for (const auto& way : kWays) {
     for (const auto direction : kDirections) {
@@ -196,7 +196,7 @@ TEST_CASE("a call copies some of a rotation, from any buffer on and round its en
       request.copies_per_sample = 1;
       request.samples = 3;
       check_clean(session.measure(request), request.threads() * 3 * kSize);
-      request.samples = 9;  // three buffers twice
+      request.samples = 9;  // nine samples: three of the buffers are copied twice
       const auto result = session.measure(request);
       check_clean(result, request.threads() * kBuffers * kSize);
       CHECK(result.proven_copies == request.threads() * 3);
@@ -207,7 +207,7 @@ TEST_CASE("a call copies some of a rotation, from any buffer on and round its en
   }
 }
 
-TEST_CASE("every copy compared: blocks of each sample, with bytes that were never copied before") {
+TEST_CASE("every copy compared: the blocks of each sample have new bytes") {
   BlockSession session;
   for (const auto& way : kWays) {
     for (const auto direction : kDirections) {
@@ -248,7 +248,7 @@ TEST_CASE("a kernel copies blocks with one block of threads on each multiprocess
   CHECK(grid == kMultiprocessors);
 }
 
-TEST_CASE("a batch is requested with the order of its memory") {
+TEST_CASE("a batch has the source access order of its kind of memory") {
   cu::CopyAttributes asked;
   const auto driver = emulated_driver();
   watch_calls<&CudaDriver::memcpyBatchAsync>(
@@ -268,7 +268,7 @@ TEST_CASE("a batch is requested with the order of its memory") {
   check(CopyMemory::kPageable, kFrom, cu::kSourceAccessOrderStream);
 }
 
-TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver or the build lacks") {
+TEST_CASE("requests for blocks are refused if they are invalid, or the driver or the build lacks a feature") {
   BlockSession session;
   const auto code_of = [&](const auto& change) {
     auto request = request_in_blocks(Direction::kHostToDevice, kWays[0]);
@@ -311,7 +311,7 @@ TEST_CASE("what cannot be copied in blocks is refused, and so is what the driver
   CHECK(gather_code(Direction::kBidirectional) == "NOT_RESERVED");
 }
 
-TEST_CASE("a failing call ends the cell and leaves the next one whole") {
+TEST_CASE("after a call fails in a cell with blocks the next cell has right data") {
   const auto failing = [](Direction direction, const Way& way, const char* call, std::size_t nth) {
     BlockSession session(with_faults(failing_call(call, nth, 1)));
     CAPTURE(std::string(way.name));
@@ -330,7 +330,7 @@ TEST_CASE("a failing call ends the cell and leaves the next one whole") {
   }
 }
 
-TEST_CASE("copies in blocks are aborted between two of them") {
+TEST_CASE("an abort stops copies in blocks between two copies") {
   for (const auto direction : {Direction::kDeviceToHost, Direction::kBidirectional}) {
     BlockSession session;
     auto request = request_in_blocks(direction, kWays[5]);

@@ -29,8 +29,8 @@ void check_column(const SampleColumns& column, Direction direction, std::size_t 
 
 }  // namespace
 
-TEST_CASE("a window goes from the first worker's start to the last one's end, whichever workers these are") {
-  // The first starts second and ends first; the third starts first; the second ends last.
+TEST_CASE("a sample's window goes from the earliest start to the latest end of its workers") {
+  // No worker's window is the whole: the third starts first, the second ends last.
   const Window windows[] = {{120, 300}, {150, 420}, {100, 350}};
   const auto whole = enclosing_window(windows);
   CHECK(whole.start_ns == 100);
@@ -40,7 +40,7 @@ TEST_CASE("a window goes from the first worker's start to the last one's end, wh
   CHECK(enclosing_window(alone).end_ns == 9);
 }
 
-TEST_CASE("a sample of given windows: all workers together, or each alone") {
+TEST_CASE("workers' windows become one sample in throughput mode, one each in latency mode") {
   using Values = std::vector<double>;
   const Window windows[] = {{120, 300}, {150, 420}, {100, 350}};
   SampleColumns together{Direction::kHostToDevice, {}, {}};
@@ -57,7 +57,7 @@ TEST_CASE("a sample of given windows: all workers together, or each alone") {
   CHECK(alone.duration_ns == Values{180, 270, 250, 180});
 }
 
-TEST_CASE("throughput: a sample is all workers together, one column a direction") {
+TEST_CASE("in throughput mode a sample is all workers together, with a column for each direction") {
   TestSession session;
   with_pinned_memory(session);
   for (const std::size_t workers : {1, 3}) {
@@ -75,7 +75,7 @@ TEST_CASE("throughput: a sample is all workers together, one column a direction"
   }
 }
 
-TEST_CASE("latency: a sample a copy and worker, in the order of the samples") {
+TEST_CASE("in latency mode each worker's copy is a sample, in the order of the samples") {
   TestSession session;
   with_pinned_memory(session);
   auto request = request_for(Direction::kDeviceToHost, CopyMemory::kPinned, kSize, 3);
@@ -85,7 +85,7 @@ TEST_CASE("latency: a sample a copy and worker, in the order of the samples") {
   const auto one_way = session.measure(request);
   REQUIRE(one_way.columns.size() == 1);
   check_column(one_way.columns[0], Direction::kDeviceToHost, 7 * 3);
-  // A sample begins once all workers are through with the one before.
+  // A sample begins once all workers are done with the previous one.
   for (std::size_t i = 3; i < one_way.columns[0].start_ns.size(); ++i)
     CHECK(one_way.columns[0].start_ns[i] >= one_way.columns[0].start_ns[i / 3 * 3 - 3]);
 
@@ -95,7 +95,7 @@ TEST_CASE("latency: a sample a copy and worker, in the order of the samples") {
   for (const auto& column : both.columns) check_column(column, column.direction, 7 * 3);
 }
 
-TEST_CASE("samples of one cell follow each other, from the session's zero on") {
+TEST_CASE("start times of samples ascend and count from the session's zero") {
   TestSession session;
   with_pinned_memory(session);
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, kSize, 2);
@@ -121,14 +121,14 @@ TEST_CASE("a long copy has a long measured time") {
   CHECK(session.measure(request).columns.at(0).duration_ns.at(0) >= 2.6e6);
 }
 
-TEST_CASE("each direction has the times of its own copies") {
+TEST_CASE("each direction's samples have the times of its own copies") {
   TestSession session(with_faults("d2h:slow=1000"));
   session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 256 * kKiB));
   auto request = request_for(Direction::kBidirectional, CopyMemory::kPinned, 256 * kKiB);
   request.buffers = request.samples = 1;
   request.copies_per_sample = 2;
   const auto columns = session.measure(request).columns;
-  // As above. The other direction's copies are quick, and its window closes with them.
+  // As above. The other direction's copies are fast, and its window closes with them.
   CHECK(columns.at(1).duration_ns.at(0) >= 2.6e6);
 }
 
@@ -154,16 +154,15 @@ TEST_CASE("the link is read during the warm-up on request") {
   request.read_link = true;
   const auto result = measure(session, request);
   check_clean(result, 4 * 6 * kSize);
-  // NVML knows no emulated device, so that every field is empty.
+  // Without NVML facts every field is empty.
   REQUIRE(result.link.has_value());
   CHECK_FALSE(result.link->generation.has_value());
 }
 
-TEST_CASE("the host's time for a sample is the mean of its workers' times, and so within the whole") {
+TEST_CASE("the host's time of a sample is the mean over its workers, at most the sample's duration") {
   TestSession session(with_setting("LINK", "64000000"));
   session.reserve(CopyMemory::kPageable, geometry_of(2, 1, 128 * kKiB));
-  // A call that copies to pageable memory returns when it is done: two on one link take most of the sample
-  // each.
+  // A copy to pageable memory returns when it is done: each of two on one link takes most of the sample.
   auto request = request_for(Direction::kDeviceToHost, CopyMemory::kPageable, 128 * kKiB, 2);
   request.warmup_bytes = 16;
   request.buffers = request.copies_per_sample = 1;

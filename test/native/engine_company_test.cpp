@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kSize = 6000;
 
-// Two devices, of which each has a session, and a cell for each that one rendezvous joins.
+// Two devices with a session and a cell each, joined by one rendezvous.
 struct Company {
   explicit Company(Environment environment = {}) {
     environment.push_back({"PINBENCH_EMULATED_DEVICES", "2"});
@@ -29,7 +29,7 @@ struct Company {
     requests[1].company = {rendezvous, 2};
   }
 
-  // What becomes of the first one's measurement while `second` runs.
+  // The result of the first session's measurement while `second` runs.
   MeasureResult measure_first_beside(const std::function<void()>& second) {
     MeasureResult result;
     std::thread thread([&] { result = sessions[0]->measure(requests[0]); });
@@ -45,7 +45,7 @@ struct Company {
 
 }  // namespace
 
-TEST_CASE("sessions that measure together have all of their samples, whose windows overlap, and right data") {
+TEST_CASE("sessions that measure together get all samples, with overlapping windows and right data") {
   Company company;
   MeasureResult second;
   const auto first =
@@ -57,9 +57,9 @@ TEST_CASE("sessions that measure together have all of their samples, whose windo
   CHECK(second.columns[0].duration_ns.size() == 2);
 }
 
-TEST_CASE("a session whose flows are not the first ones closes their windows, in both directions") {
+TEST_CASE("a session whose flows are not the first ones closes its windows in both directions") {
   Company company;
-  // The first one's flow, and the two of the second.
+  // One flow of the first session, two of the second.
   company.rendezvous->reset(std::vector<std::size_t>{1, 2, 2});
   std::swap(company.requests[0], company.requests[1]);
   company.requests[0].company->flow = 0;
@@ -68,14 +68,14 @@ TEST_CASE("a session whose flows are not the first ones closes their windows, in
   const auto second = [&] { return company.sessions[1]->measure(company.requests[1]); };
   auto measured = std::async(std::launch::async, second);
   std::thread thread([&] { first = company.sessions[0]->measure(company.requests[0]); });
-  // Each of them copies on until the windows of all flows are closed: without end, if one is not.
+  // Flows keep copying until all windows are closed: forever, if one never closes.
   if (measured.wait_for(std::chrono::seconds(30)) != std::future_status::ready) company.rendezvous->cancel();
   thread.join();
   check_clean(measured.get(), 2 * 2 * 6 * kSize);
   check_clean(first, 6 * kSize);
 }
 
-TEST_CASE("a session that cannot begin, or is aborted before, releases those that wait for it") {
+TEST_CASE("a session that cannot begin, or was aborted, releases the sessions that wait for it") {
   Company company;
   auto& request = company.requests[1];
   SUBCASE("a request that is refused") {
@@ -105,8 +105,8 @@ TEST_CASE("a session that cannot begin, or is aborted before, releases those tha
   CHECK(result.columns.empty());
 }
 
-TEST_CASE("a session that fails between its warm-up and its samples releases those that wait for it") {
-  // The first one poisons what it copies to on the host and, once for each of its buffers, on the device.
+TEST_CASE("a session that fails between warm-up and samples releases the sessions that wait for it") {
+  // The first session poisons its destinations: on the host, and once for each buffer on the device.
   Company company(with_faults("cuMemsetD8Async:1:nth=13"));
   company.requests[1].direction = Direction::kHostToDevice;
   std::string failure;
@@ -146,7 +146,7 @@ TEST_CASE("an abort of one session ends the measurements of all, and the others 
   auto alone = company.requests[0];
   alone.company.reset();
   alone.samples = 2;
-  // First out of the memory that was poisoned for the copies that were cut short.
+  // First copies from the memory that was poisoned for the aborted copies.
   alone.direction = Direction::kDeviceToHost;
   check_clean(company.sessions[0]->measure(alone), 2 * 6 * kSize);
   alone.direction = Direction::kBidirectional;

@@ -1,4 +1,4 @@
-// Which copies a measurement makes, and in which order: the driver's calls are written down.
+// The copies that a measurement makes, and their order, by recording the driver's calls.
 #include <map>
 #include <mutex>
 
@@ -7,18 +7,18 @@
 namespace pinbench::test::engine_copies_made {
 namespace {
 
-constexpr std::size_t kSize = 8 * kKiB;  // a buffer's place in its arena, too
+constexpr std::size_t kSize = 8 * kKiB;  // also the distance of buffers in the arena
 constexpr std::size_t kBuffers = 6;
 const ArenaGeometry kArena = geometry_of(2, 1, kBuffers* kSize);
 
-// An emulated driver whose copies and look-ups of mapped memory are written down.
+// An emulated driver whose copies and look-ups of mapped memory are recorded.
 class NotedDriver {
  public:
   explicit NotedDriver(const Environment& environment = {}) : driver_(emulated_driver(environment)) {
     watch_calls<&CudaDriver::memcpyHtoDAsync>(
         *driver_, [this](cu::DevicePtr, const void* from, std::size_t bytes, cu::Stream) {
           const std::lock_guard lock(mutex_);
-          // What the checker copies for itself has another size.
+          // The checker's own copies have another size.
           if (bytes == kSize) sources_.push_back(reinterpret_cast<std::uintptr_t>(from));
         });
     watch_calls<&CudaDriver::memHostGetDevicePointer>(*driver_, [this](cu::DevicePtr*, void*, unsigned) {
@@ -28,7 +28,7 @@ class NotedDriver {
   }
 
   const std::shared_ptr<CudaDriver>& driver() const { return driver_; }
-  // The host's ends of the copies to the device since the last call.
+  // Host addresses of the copies to the device since the last call.
   std::vector<std::uintptr_t> take_sources() {
     const std::lock_guard lock(mutex_);
     return std::exchange(sources_, {});
@@ -47,7 +47,7 @@ class NotedDriver {
 
 }  // namespace
 
-TEST_CASE("the warm-up goes backwards from the last buffer, so that the first samples find theirs cold") {
+TEST_CASE("the warm-up goes backwards from the last buffer, so that the first samples' buffers are cold") {
   NotedDriver noted;
   TestSession session(noted.driver());
   session.reserve(CopyMemory::kPinned, kArena);
@@ -63,9 +63,8 @@ TEST_CASE("the warm-up goes backwards from the last buffer, so that the first sa
   CHECK(buffers == std::vector<std::size_t>{1, 0, 5, 2, 3, 4, 5, 0, 1});
 }
 
-TEST_CASE("a direction that is done first copies on until the other one is, too") {
-  // Copies to the host take a hundred times as long: a sample of these is far from its end when one of those
-  // is.
+TEST_CASE("a direction that is done first keeps copying until the other one is done") {
+  // Copies to the host are so slow that their sample is far from its end when the other direction's is done.
   NotedDriver noted(with_faults("d2h:slow=1000"));
   TestSession session(noted.driver());
   session.reserve(CopyMemory::kPinned, kArena);
@@ -80,8 +79,7 @@ TEST_CASE("a direction that is done first copies on until the other one is, too"
   CHECK(noted.take_sources().size() == asked_for);
 }
 
-TEST_CASE(
-    "a direction copies on until the other one is done at each visit, whose rendezvous is reset before it") {
+TEST_CASE("a direction keeps copying until the other one is done, in every call of measure()") {
   NotedDriver noted(with_faults("d2h:slow=1000"));
   TestSession session(noted.driver());
   session.reserve(CopyMemory::kPinned, kArena);
@@ -98,8 +96,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "where the device finds mapped memory is looked up when it is reserved, never while copies are timed") {
+TEST_CASE("device addresses of mapped memory are looked up when it is reserved, never during samples") {
   NotedDriver noted;
   TestSession session(noted.driver());
   noted.take_look_ups();
@@ -114,7 +111,7 @@ TEST_CASE(
   CHECK(noted.take_look_ups() == 0);
 }
 
-TEST_CASE("memory that the device does not find fails its reservation, and no other") {
+TEST_CASE("a reservation fails if its memory has no device address, and later ones work") {
   TestSession session(with_faults("cuMemHostGetDevicePointer_v2:1:nth=1"));
   CHECK(error_of([&] { session.reserve_host(HostMemoryKind::kPinned, kArena); }).call() ==
         "cuMemHostGetDevicePointer_v2");
@@ -123,7 +120,7 @@ TEST_CASE("memory that the device does not find fails its reservation, and no ot
               kBuffers * kSize);
 }
 
-TEST_CASE("a device that cannot map the host's memory copies from it all the same") {
+TEST_CASE("a device that cannot map host memory can still copy from it") {
   const auto driver = emulated_driver();
   static const auto get_attribute = driver->deviceGetAttribute.function;
   driver->deviceGetAttribute.function = [](int* value, int attribute, cu::Device device) {

@@ -13,7 +13,7 @@ constexpr CopyMemory kHostMemories[] = {CopyMemory::kPageable,      CopyMemory::
 constexpr Direction kHostDirections[] = {Direction::kHostToDevice, Direction::kDeviceToHost,
                                          Direction::kBidirectional};
 
-// Two workers, or two a direction; every buffer of every worker is written and so compared.
+// Two workers, or two for each direction; every buffer of every worker is written, and so compared.
 std::size_t checked_bytes(const MeasureRequest& request) {
   return request.threads() * request.buffers * request.size_bytes;
 }
@@ -25,14 +25,14 @@ void check_every_direction(TestSession& session, CopyMemory memory, std::size_t 
     CAPTURE(static_cast<int>(direction));
     CAPTURE(size_bytes);
     check_clean(session.measure(request), checked_bytes(request));
-    // And again: the last call has left every source whole.
+    // And again: the last call has left every source intact.
     check_clean(session.measure(request), checked_bytes(request));
   }
 }
 
 }  // namespace
 
-TEST_CASE("any size can be copied, multiple of a word, a vector, a ring's slot or not") {
+TEST_CASE("any size can be copied, also if it is no multiple of a word, a vector or a slot") {
   TestSession with_kernels;
   TestSession without_kernels(driver_without_kernels());
   for (auto* session : {&with_kernels, &without_kernels}) {
@@ -45,7 +45,7 @@ TEST_CASE("any size can be copied, multiple of a word, a vector, a ring's slot o
   }
 }
 
-TEST_CASE("a copy within the device, with kernels and without") {
+TEST_CASE("copies within the device are right, with kernels and without") {
   for (const auto& driver : {emulated_driver(), driver_without_kernels()}) {
     TestSession session(driver);
     session.reserve(CopyMemory::kDevice, geometry_of(2, 2, 128 * kKiB));
@@ -63,7 +63,7 @@ TEST_CASE("mapped memory needs kernels") {
   CHECK(code_from([&] { session.measure(request); }) == "NO_KERNELS");
 }
 
-TEST_CASE("memory larger than what is compared at once is compared whole") {
+TEST_CASE("memory larger than one comparison is compared completely") {
   TestSession session(driver_without_kernels());
   session.reserve(CopyMemory::kWriteCombined, geometry_of(1, 1, 34 * kMiB));
   for (const auto direction : {Direction::kHostToDevice, Direction::kDeviceToHost}) {
@@ -73,7 +73,7 @@ TEST_CASE("memory larger than what is compared at once is compared whole") {
   }
 }
 
-TEST_CASE("a staged copy is over when the last of its slots has arrived") {
+TEST_CASE("a staged copy ends when its last slot has arrived") {
   TestSession session(with_setting("LINK", "2000000"));
   session.reserve(CopyMemory::kStaged, geometry_of(1, 1, 64 * kKiB));
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kStaged, 16 * kKiB);
@@ -100,7 +100,7 @@ TEST_CASE("staging slots may have any size") {
   }
 }
 
-TEST_CASE("all kinds of memory of one session take turns") {
+TEST_CASE("one session can measure all kinds of memory in turn") {
   TestSession session;
   const auto geometry = geometry_of(4, 1, 64 * kKiB);
   session.reserve_device(geometry, true);

@@ -1,5 +1,4 @@
-// Where every copy is compared: nothing that goes wrong once is hidden by what follows it, and what the
-// result says of its copies is what was compared.
+// With every copy compared: later copies do not hide a wrong one, and the result counts what was compared.
 #include <vector>
 
 #include "engine_session.hpp"
@@ -11,7 +10,7 @@ constexpr std::size_t kSize = 6000;
 constexpr std::size_t kChunk = 16384;  // of two buffers
 const ArenaGeometry kArena = geometry_of(2, 2, kChunk);
 
-// Copy 1 is the warm-up. All others go to one buffer, as a warm cell's do.
+// Copy 1 is the warm-up. All others go to one buffer, as in a warm cell.
 MeasureRequest one_buffer(Direction direction, CopyMemory memory, std::size_t samples) {
   auto request = request_for(direction, memory, kSize);
   request.verify = Verify::kEveryCopy;
@@ -22,7 +21,7 @@ MeasureRequest one_buffer(Direction direction, CopyMemory memory, std::size_t sa
   return request;
 }
 
-// Copies in that direction with which the checker follows each sample.
+// Copies in that direction that the checker makes after each sample.
 std::size_t copies_between(const Route& route) {
   const bool is_read_back = route.memory == CopyMemory::kWriteCombined;
   return route.direction == Direction::kHostToDevice || is_read_back ? 1 : 0;
@@ -30,11 +29,11 @@ std::size_t copies_between(const Route& route) {
 
 }  // namespace
 
-TEST_CASE("every copy compared: each wrong one to the same buffer is found, an old one included") {
+TEST_CASE("every copy compared: each wrong one to the same buffer is found, even one with old bytes") {
   constexpr std::size_t kSamples = 3;
   for (const auto& each : kRoutes) {
     for (const std::string what : {"flip", "drop", "shift", "stale"}) {
-      // Of the first sample flips alone: what copies before have left there hides other faults best.
+      // The first sample only flips: in the last one, bytes of earlier copies can hide any fault.
       for (const std::size_t sample : {std::size_t{0}, kSamples - 1}) {
         if (sample == 0 && what != "flip") continue;
         CAPTURE(static_cast<int>(each.memory));
@@ -54,8 +53,7 @@ TEST_CASE("every copy compared: each wrong one to the same buffer is found, an o
   }
 }
 
-TEST_CASE(
-    "every copy compared: nothing is wrong where nothing goes wrong, and buffers are left as they were") {
+TEST_CASE("every copy compared: right copies have no mismatch, and buffers keep their content") {
   for (const auto& each : kRoutes) {
     CAPTURE(static_cast<int>(each.memory));
     CAPTURE(each.name);
@@ -89,8 +87,7 @@ TEST_CASE("every copy compared: wrong ones are found too if device memory is com
     check_clean(session.measure(one_buffer(direction, CopyMemory::kPinned, 3)), 3 * kSize);
 }
 
-TEST_CASE(
-    "every copy compared, both directions: copies that keep the other one company go to a spare buffer") {
+TEST_CASE("every copy compared, both directions: refills after the timed copies go to a spare buffer") {
   auto request = one_buffer(Direction::kBidirectional, CopyMemory::kPinned, 6);
   SUBCASE("and hide no dropped one") {
     for (const std::string direction : {"h2d", "d2h"}) {
@@ -120,10 +117,9 @@ TEST_CASE("every copy compared: no two copies of a sample go to one buffer") {
   CHECK(code_from([&] { session.measure(request); }) == "INVALID_REQUEST");
 }
 
-TEST_CASE(
-    "the last copies compared: those that were alone in their buffers are proven, of the others some show") {
+TEST_CASE("last copies compared: copies without another one in their buffer are proven") {
   constexpr std::size_t kBuffers = 4;
-  constexpr std::size_t kCopies = 6;  // two buffers get two of them each, two get one
+  constexpr std::size_t kCopies = 6;  // two buffers get two copies each, two get one
   auto request = one_buffer(Direction::kHostToDevice, CopyMemory::kPinned, kCopies);
   request.verify = Verify::kLastCopies;
   request.buffers = kBuffers;
@@ -143,14 +139,14 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("copies that were alone where they went, by how often they go round") {
+TEST_CASE("copies_alone() counts the copies that share no slot with another one") {
   CHECK(copies_alone(3, 1, 4) == 3);
   CHECK(copies_alone(4, 1, 4) == 4);
   CHECK(copies_alone(5, 1, 4) == 3);
   CHECK(copies_alone(8, 1, 4) == 0);
   CHECK(copies_alone(100, 1, 1) == 0);
   CHECK(copies_alone(2, 2, 5) == 2);
-  CHECK(copies_alone(3, 2, 5) == 1);  // the sixth piece takes the place of the first
+  CHECK(copies_alone(3, 2, 5) == 1);  // the sixth piece overwrites the first
   CHECK(copies_alone(1, 6, 5) == 0);
 }
 
@@ -164,7 +160,7 @@ TEST_CASE("without a comparison no copy counts as verified") {
   CHECK(result.proven_copies == 0);
 }
 
-TEST_CASE("host copies are proven as far as the slots hold them whole, and nothing else was there") {
+TEST_CASE("a host copy is proven if the slots hold all of it and held no other copy") {
   constexpr std::size_t kSlot = 2048;
   TestSession session;
   session.reserve_host(HostMemoryKind::kPageable, kArena);
@@ -191,8 +187,8 @@ TEST_CASE("host copies are proven as far as the slots hold them whole, and nothi
   }
 }
 
-TEST_CASE("a comparison whose result does not arrive is not a successful one") {
-  // Copy 1 from the device is what the kernel tells.
+TEST_CASE("a comparison whose result does not arrive fails") {
+  // Copy 1 from the device has the kernel's result.
   TestSession session(with_wrong_copy("d2h", "drop", 1));
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = one_buffer(Direction::kHostToDevice, CopyMemory::kPinned, 1);

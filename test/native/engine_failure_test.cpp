@@ -1,5 +1,5 @@
-// Driver calls that fail while copies run: the error names the call, nobody is left waiting, and unless the
-// context is lost the session goes on.
+// Driver calls that fail while copies run: the error names the call, no thread keeps waiting, and the session
+// goes on unless the context is lost.
 #include "engine_session.hpp"
 
 namespace pinbench::test::engine_failure {
@@ -34,7 +34,7 @@ MeasureRequest request_of(const Case& of) {
   return request_for(of.direction, of.memory, kSize, kWorkers);
 }
 
-// The nth call of those that measuring makes.
+// The nth call of the measurement.
 std::string failing_call(const Case& of, std::size_t nth, cu::Result result) {
   return test::failing_call(of.call, of.calls_of_reserving + nth, result);
 }
@@ -43,7 +43,7 @@ std::string failing_call(const Case& of, std::size_t nth, cu::Result result) {
 
 TEST_CASE("a call that fails in one worker of four releases the others, and the next measurement is clean") {
   for (const auto& each : kCases) {
-    // In the warm-up or the first sample; and in the midst of the samples.
+    // In the warm-up or the first sample, and in the middle of the samples.
     for (const std::size_t nth : {2, 7}) {
       CAPTURE(static_cast<int>(each.memory));
       CAPTURE(static_cast<int>(each.direction));
@@ -63,7 +63,7 @@ TEST_CASE("a call that fails in one worker of four releases the others, and the 
   }
 }
 
-TEST_CASE("after a failure copies the other way find whole sources, which were its poisoned destinations") {
+TEST_CASE("after a failure, its poisoned destinations are restored for copies in the other direction") {
   struct Way {
     Direction direction;
     const char* call;

@@ -31,7 +31,7 @@ TEST_CASE("chunks are numbered worker by worker") {
   CHECK(ArenaGeometry{}.total_chunks() == 0);
 }
 
-TEST_CASE("a geometry is refused that no machine has memory for, all of its workers together") {
+TEST_CASE("a geometry larger than any machine's memory is refused, by the sum of its workers") {
   constexpr std::size_t kMostChunks = std::size_t{1} << 24;
   CHECK_NOTHROW(ArenaGeometry{{kMostChunks - 1, 1}, 4096}.validate());
   CHECK_THROWS(ArenaGeometry{{kMostChunks - 1, 1, 1}, 4096}.validate());
@@ -40,7 +40,7 @@ TEST_CASE("a geometry is refused that no machine has memory for, all of its work
   CHECK_THROWS(ArenaGeometry{{32, 33}, kTiB}.validate());
 }
 
-TEST_CASE("a geometry holds another of the same chunk size that wants no more of any worker") {
+TEST_CASE("a geometry holds another of the same chunk size with no more chunks for any worker") {
   CHECK(kUneven.holds(kUneven));
   CHECK(kUneven.holds({{1}, 4096}));
   CHECK(kUneven.holds({{2, 0, 1}, 4096}));
@@ -67,26 +67,26 @@ TEST_CASE("buffers lie at multiples of their size rounded up to 512, and none sp
   CHECK(at(9) == std::pair<std::size_t, std::size_t>(2, 1024));
 }
 
-TEST_CASE("the ranges of a run of copies: neighbours are merged, chunks are not") {
+TEST_CASE("ranges of adjacent buffers are merged, but not across chunks") {
   CHECK(covered_ranges(kUneven, 2, 1024, 8, 0, 6) == Ranges{{2, 0, 0, 4096}, {2, 1, 0, 2048}});
 }
 
-TEST_CASE("buffers that do not fill their place stay apart, so that the gaps are not checked") {
+TEST_CASE("ranges of buffers with gaps between them are not merged, so that gaps are not checked") {
   CHECK(covered_ranges(kUneven, 0, 1000, 8, 3, 2) == Ranges{{0, 0, 3072, 1000}, {0, 1, 0, 1000}});
   CHECK(covered_ranges(kUneven, 0, 1000, 8, 1, 2) == Ranges{{0, 0, 1024, 1000}, {0, 0, 2048, 1000}});
 }
 
-TEST_CASE("a run that starts late in the rotation wraps to its beginning") {
+TEST_CASE("ranges of copies that start late in the rotation wrap to its beginning") {
   CHECK(covered_ranges(kUneven, 0, 1024, 6, 5, 2) == Ranges{{0, 1, 1024, 1024}, {0, 0, 0, 1024}});
 }
 
-TEST_CASE("a run longer than the rotation covers each buffer once") {
+TEST_CASE("more copies than the rotation has buffers cover each buffer once") {
   CHECK(covered_ranges(kUneven, 0, 1024, 3, 0, 100) == Ranges{{0, 0, 0, 3072}});
   CHECK(covered_ranges(kUneven, 0, 1024, 1, 0, 100) == Ranges{{0, 0, 0, 1024}});
   CHECK(covered_ranges(kUneven, 0, 1024, 3, 0, 0).empty());
 }
 
-TEST_CASE("ranges are split without loss") {
+TEST_CASE("splitting ranges loses no bytes") {
   const Ranges ranges{{0, 0, 0, 2500}, {1, 2, 512, 1000}};
   CHECK(split_ranges(ranges, 1000) ==
         Ranges{{0, 0, 0, 1000}, {0, 0, 1000, 1000}, {0, 0, 2000, 500}, {1, 2, 512, 1000}});
@@ -94,7 +94,7 @@ TEST_CASE("ranges are split without loss") {
   CHECK(split_ranges({}, 4096).empty());
 }
 
-TEST_CASE("the whole arena is a range a chunk") {
+TEST_CASE("the whole arena is one range for each chunk") {
   CHECK(whole_arena(kUneven) ==
         Ranges{{0, 0, 0, 4096}, {0, 1, 0, 4096}, {2, 0, 0, 4096}, {2, 1, 0, 4096}, {2, 2, 0, 4096}});
 }

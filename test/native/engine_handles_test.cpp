@@ -1,4 +1,4 @@
-// What the driver gives out is given back once, by its last owner.
+// Driver objects are freed once, by their last owner.
 #include <utility>
 
 #include "driver/handles.hpp"
@@ -7,12 +7,12 @@
 namespace pinbench::test::engine_handles {
 namespace {
 
-// What has been given back, in order; entry points are plain functions, and so have no place of their own.
+// What was freed, in order; global, because entry points are plain functions without state.
 std::vector<cu::DevicePtr> freed;
 
 cu::Result note_free(cu::DevicePtr address) {
   freed.push_back(address);
-  return cu::kErrorInvalidContext;  // as every call after a sticky error: nobody is to notice
+  return cu::kErrorInvalidContext;  // as every call after a sticky error; must not be reported
 }
 
 std::shared_ptr<CudaDriver> driver_that_notes_frees() {
@@ -26,7 +26,7 @@ using Freed = std::vector<cu::DevicePtr>;
 
 }  // namespace
 
-TEST_CASE("an owner gives back what it has, and an empty one nothing") {
+TEST_CASE("an owner frees its object, and an empty owner frees nothing") {
   const auto driver = driver_that_notes_frees();
   {
     const DeviceMemory empty;
@@ -39,7 +39,7 @@ TEST_CASE("an owner gives back what it has, and an empty one nothing") {
   CHECK(freed == Freed{7});
 }
 
-TEST_CASE("a failure on the way out does not hide the error that is under way") {
+TEST_CASE("a failure to free an object does not hide the exception being thrown") {
   const auto driver = driver_that_notes_frees();
   const auto error = error_of([&] {
     const DeviceMemory memory(*driver, 9);
@@ -49,7 +49,7 @@ TEST_CASE("a failure on the way out does not hide the error that is under way") 
   CHECK(freed == Freed{9});
 }
 
-TEST_CASE("a failed allocation is the driver's error, with the place that requested it") {
+TEST_CASE("a failed allocation throws the driver's error with the caller's location") {
   DeviceContext context(emulated_driver(with_faults("cuStreamCreate:2:nth=1; cuEventCreate:2:nth=1")), 0, {});
   const auto call_that_fails = [&](const auto& create) {
     const auto error = error_of([&] { context.on_device_thread([&] { create(); }); });

@@ -20,7 +20,7 @@ std::size_t place_of(std::size_t buffer) {
   return buffer / 2 * kChunk + buffer % 2 * kStride;
 }
 
-// What a session makes its copies with, in a test's own hands, so that the test can spoil them.
+// The parts of a session that copy, so that a test can leave out or corrupt copies.
 struct Memory {
   explicit Memory(DeviceContext& context, std::size_t slot_bytes)
       : checker(context, nullptr),
@@ -46,7 +46,7 @@ class HostCell {
     return host_copy_results(request, memory->arena, memory->lanes, kSeed);
   }
 
-  // All copies of both workers; the one of worker 1 that is `left_out` goes from and to nowhere.
+  // Makes all copies of both workers, except copy `left_out` of worker 1.
   void copy(std::optional<std::size_t> left_out = std::nullopt) {
     std::vector<std::byte> nowhere(kSize);
     if (request.direction == Direction::kDeviceToHost)
@@ -81,7 +81,7 @@ TestSession& with_host_memory(TestSession& session, const StagingShape& ring = {
 
 }  // namespace
 
-TEST_CASE("the host's own copies are measured and compared without any memory of the device") {
+TEST_CASE("copies by the host alone are measured and compared without device memory") {
   for (const auto direction : kDirections) {
     for (const std::size_t slot_bytes : {kSlot, std::size_t{5000}, 64 * kKiB}) {
       CAPTURE(static_cast<int>(direction));
@@ -102,8 +102,7 @@ TEST_CASE("the host's own copies are measured and compared without any memory of
   }
 }
 
-TEST_CASE(
-    "every copy of a visit is accounted for, wherever its rotation begins and however often it goes round") {
+TEST_CASE("every host copy of a call is counted, wherever its rotation begins and however often it repeats") {
   for (const auto direction : kDirections) {
     for (const std::size_t copies : {1, 2, 3, 10}) {
       for (const std::size_t size_bytes : {std::size_t{13}, kSlot, kSize}) {
@@ -124,7 +123,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("host copies leave what other cells expect in the buffers, compared or not") {
+TEST_CASE("host copies leave buffers as other cells expect them, compared or not") {
   for (const auto direction : kDirections) {
     for (const bool verify : {true, false}) {
       CAPTURE(static_cast<int>(direction));
@@ -143,7 +142,7 @@ TEST_CASE("host copies leave what other cells expect in the buffers, compared or
   }
 }
 
-TEST_CASE("a wrong byte in a slot or a buffer is found and named by its worker and word") {
+TEST_CASE("a wrong byte in a slot or a buffer is reported with its worker and word") {
   SUBCASE("in a slot") {
     HostCell cell(Direction::kHostToDevice);
     cell.copy();
@@ -168,7 +167,7 @@ TEST_CASE("a wrong byte in a slot or a buffer is found and named by its worker a
   }
 }
 
-TEST_CASE("a copy that was left out is found whole, for its destination was poisoned") {
+TEST_CASE("a missing host copy is reported whole, because its destination was poisoned") {
   HostCell cell(Direction::kDeviceToHost);
   cell.copy(3);
   const auto found = cell.mismatches();
@@ -182,7 +181,7 @@ TEST_CASE("a copy that was left out is found whole, for its destination was pois
   CHECK(wrong_bytes == kSize);
 }
 
-TEST_CASE("host cells go round slots of their own, whatever ring staged copies use") {
+TEST_CASE("host cells use their own slots, whatever ring staged copies use") {
   for (const auto direction : kDirections) {
     for (const StagingShape ring :
          {StagingShape{2, 2, 4 * kKiB, 3, 64 * kKiB}, StagingShape{2, 6, 64 * kKiB, 2, 8 * kKiB}}) {
@@ -202,7 +201,7 @@ TEST_CASE("host cells go round slots of their own, whatever ring staged copies u
   }
 }
 
-TEST_CASE("what comes from another buffer than it should is found in the slots that it reached last") {
+TEST_CASE("a copy from the wrong buffer is found in the slots that it filled last") {
   HostCell cell(Direction::kHostToDevice);
   cell.copy(5);
   const auto found = cell.mismatches();
@@ -210,7 +209,7 @@ TEST_CASE("what comes from another buffer than it should is found in the slots t
   for (const auto& mismatch : found) CHECK(mismatch.worker == 1);
 }
 
-TEST_CASE("pieces that were exchanged are found: no slot and no buffer has the pattern of another") {
+TEST_CASE("exchanged pieces are found, because every slot and buffer has its own pattern") {
   HostCell cell(Direction::kDeviceToHost);
   cell.copy();
   const auto first = cell.memory->arena.chunk(0, 0).subspan(0, kSlot);
@@ -233,7 +232,7 @@ TEST_CASE("host copies need pageable memory and rings, and go one way at a time"
   CHECK(code_of(with_host_memory(session), Direction::kBidirectional) == "INVALID_REQUEST");
 }
 
-TEST_CASE("an abort ends host copies between two of them") {
+TEST_CASE("an abort stops host copies between two copies") {
   TestSession session;
   with_host_memory(session);
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kHost, kSize, 2);

@@ -15,7 +15,7 @@ constexpr std::size_t kSize = 256 * kKiB;
 constexpr LoadOptions kEveryKind[] = {
     {LoadKind::kCompute, 0, 0}, {LoadKind::kMemory, 0, 0}, {LoadKind::kHost, 2, 4 * kMiB}};
 
-// All completions, once there are this many, however long that takes.
+// Waits for this many completions, and returns all.
 std::vector<double> take(Load& load, std::size_t completions) {
   std::vector<double> all;
   while (all.size() < completions) {
@@ -33,7 +33,7 @@ std::size_t threads_of_this_process() {
 
 }  // namespace
 
-TEST_CASE("a load goes on while cells are measured, which stay right, and its times ascend") {
+TEST_CASE("a load runs while cells are measured with right data, and its completion times ascend") {
   TestSession session;
   session.reserve(CopyMemory::kPinned, geometry_of(1, 6, kSize));
   for (const auto& kind : kEveryKind) {
@@ -53,7 +53,7 @@ TEST_CASE("a load goes on while cells are measured, which stay right, and its ti
   }
 }
 
-TEST_CASE("kernels that cells and their checks need come through beside a load of the device") {
+TEST_CASE("kernels of cells and of their checks run during a load of the device") {
   TestSession session;
   session.reserve(CopyMemory::kMapped, geometry_of(2, 6, kSize));
   for (const auto kind : {LoadKind::kCompute, LoadKind::kMemory}) {
@@ -80,16 +80,16 @@ TEST_CASE("loads of all kinds run at once, and one may start while a cell is mea
   measuring.join();
 }
 
-TEST_CASE("a piece of the host's load is bytes read and written, in no more memory than its limit") {
+TEST_CASE("the host load counts bytes read and written, within its memory limit") {
   TestSession session;
   CHECK(session.start_load({LoadKind::kHost, 2, 4 * kMiB})->completions().units_each == 2 * kMiB);
   CHECK(session.start_load({LoadKind::kHost, 1, 64 * kMiB})->completions().units_each == 8 * kMiB);
 }
 
-TEST_CASE("a piece of the device's loads is two operations a multiply-add, or bytes read and written") {
+TEST_CASE("device loads count two operations a multiply-add, or bytes read and written") {
   static cu::Function compute_load = nullptr;
   static cu::Function memory_load = nullptr;
-  // What their last launches do.
+  // The work of the last launches.
   std::uint64_t multiply_adds = 0;
   std::uint64_t bytes_of_passes = 0;
   const auto driver = emulated_driver();
@@ -119,12 +119,12 @@ TEST_CASE("a piece of the device's loads is two operations a multiply-add, or by
   CHECK(bytes == 2 * static_cast<double>(bytes_of_passes));
 }
 
-TEST_CASE("watched calls are a millisecond apart, and those missed during a late one are not made up for") {
+TEST_CASE("calls of a load are a millisecond apart, and a late call is not followed by extra ones") {
   using Clock = std::chrono::steady_clock;
   static Clock::time_point late_until;
   static int calls = 0;
   const auto driver = emulated_driver();
-  // Without a context: buffers and a stream that nothing uses.
+  // Without a context: fake buffers and a fake stream.
   driver->memHostAlloc.function = [](void**, std::size_t, unsigned) { return cu::kSuccess; };
   driver->memFreeHost.function = [](void*) { return cu::kSuccess; };
   driver->memAlloc.function = [](cu::DevicePtr*, std::size_t) { return cu::kSuccess; };
@@ -143,14 +143,14 @@ TEST_CASE("watched calls are a millisecond apart, and those missed during a late
   };
   const auto load = make_small_copy_load(*driver);
   while (calls < 3) load->complete_piece();
-  // The first one comes at once.
+  // The first call comes at once.
   for (int call = 0; call <= 10; ++call) load->complete_piece();
   CHECK(Clock::now() - late_until >= std::chrono::milliseconds(10));
 }
 
-TEST_CASE("stopping ends the threads and frees the device's memory; what was completed is still reported") {
+TEST_CASE("stopping a load ends its threads and frees its memory; its completions are still reported") {
   TestSession session;
-  session.memory_info();  // so that the device's thread is there
+  session.memory_info();  // starts the device's thread
   for (const auto& kind : kEveryKind) {
     const auto threads_before = threads_of_this_process();
     const auto free_before = session.memory_info().free_bytes;
@@ -168,7 +168,7 @@ TEST_CASE("stopping ends the threads and frees the device's memory; what was com
   }
 }
 
-TEST_CASE("an abort ends a load without a failure, and keeps others from starting") {
+TEST_CASE("an abort ends a load without a failure, and no other load can start") {
   TestSession session;
   const auto load = session.start_load({LoadKind::kHost, 2, kMiB});
   take(*load, 1);
@@ -179,7 +179,7 @@ TEST_CASE("an abort ends a load without a failure, and keeps others from startin
   for (const auto& kind : kEveryKind) CHECK(code_from([&] { session.start_load(kind); }) == "ABORTED");
 }
 
-TEST_CASE("a session that closes ends its loads, which may still be read and stopped") {
+TEST_CASE("closing a session ends its loads, which can still be read and stopped") {
   std::vector<std::shared_ptr<Load>> loads;
   const auto threads_before = threads_of_this_process();
   auto driver = emulated_driver();
@@ -197,9 +197,9 @@ TEST_CASE("a session that closes ends its loads, which may still be read and sto
 }
 
 TEST_CASE("the driver's error in a load is reported, even if work was completed before") {
-  // The first launch of the load comes after at most twenty that calibrate it, one that fills its memory.
+  // The load's first launch comes after at most twenty for calibration, and one that fills its memory.
   TestSession session(with_faults("cuLaunchKernel:719:nth=60"));
-  session.memory_info();  // so that the device's thread is there
+  session.memory_info();  // starts the device's thread
   const auto threads_before = threads_of_this_process();
   const auto load = session.start_load({LoadKind::kCompute, 0, 0});
   while (threads_of_this_process() > threads_before)

@@ -1,4 +1,4 @@
-// Copies that went wrong without a word from the driver are found, at the right place, and reported once.
+// Copies that go wrong without an error of the driver are found at their position, and reported once.
 #include "engine_session.hpp"
 #include "memory/pattern.hpp"
 
@@ -19,12 +19,12 @@ MeasureRequest one_sample_of_each(Direction direction, CopyMemory memory) {
   return request;
 }
 
-// The place of a rotation's buffer in its worker's arena.
+// The offset of a rotation's buffer in its worker's arena.
 std::size_t place_of(std::size_t buffer) {
   return buffer / 2 * kChunk + buffer % 2 * kStride;
 }
 
-// Requires that measuring finds one mismatch, there, and that the next time nothing is wrong.
+// Requires one mismatch at this offset, and none in the next measurement.
 void check_found_once(TestSession& session, const MeasureRequest& request, std::size_t offset_bytes,
                       std::size_t mismatched_bytes) {
   const auto result = session.measure(request);
@@ -40,7 +40,7 @@ void check_found_once(TestSession& session, const MeasureRequest& request, std::
 
 }  // namespace
 
-TEST_CASE("a copy that was not done is found, though the warm-up has copied the same bytes the same way") {
+TEST_CASE("a dropped copy is found although the warm-up copied the same bytes") {
   for (const auto& [memory, direction, name] : kRoutes) {
     CAPTURE(static_cast<int>(memory));
     CAPTURE(name);
@@ -55,7 +55,7 @@ TEST_CASE("a copy that was not done is found, though the warm-up has copied the 
   }
 }
 
-TEST_CASE("one wrong byte is found and named by its word, a copy that was not done is found whole") {
+TEST_CASE("one wrong byte is reported as its word, a dropped copy as a whole buffer") {
   for (const auto& [memory, direction, name] : kRoutes) {
     CAPTURE(static_cast<int>(memory));
     CAPTURE(name);
@@ -70,8 +70,8 @@ TEST_CASE("one wrong byte is found and named by its word, a copy that was not do
   }
 }
 
-TEST_CASE("a wrong byte is found among more buffers than the device compares at once") {
-  constexpr std::size_t kBuffers = 1100;  // of which those from the 1025th on are compared in a second turn
+TEST_CASE("a wrong byte is found in more buffers than one kernel launch compares") {
+  constexpr std::size_t kBuffers = 1100;  // those from the 1025th on are compared by a second launch
   constexpr std::size_t kBytes = 104;     // 512 apart, so that no two are compared as one
   constexpr std::size_t kWrong = 1060;
   TestSession session(with_wrong_copy("h2d", "flip", 2 + kWrong));
@@ -82,7 +82,7 @@ TEST_CASE("a wrong byte is found among more buffers than the device compares at 
   check_found_once(session, request, kWrong / 32 * kChunk + kWrong % 32 * 512 + 48, 8);
 }
 
-TEST_CASE("what was wrong is put right: the other direction copies from it and is clean") {
+TEST_CASE("a wrong copy is repaired after the measurement: copies from it are right") {
   for (const auto& [memory, direction, name] : kRoutes) {
     if (direction == Direction::kDeviceToDevice) continue;
     CAPTURE(static_cast<int>(memory));
@@ -94,7 +94,7 @@ TEST_CASE("what was wrong is put right: the other direction copies from it and i
   }
 }
 
-TEST_CASE("each direction's mismatches are its own") {
+TEST_CASE("mismatches are reported with their direction") {
   TestSession session(with_faults("h2d:drop:nth=3; d2h:flip:nth=6"));
   session.reserve(CopyMemory::kPinned, kArena);
   // Both streams run until both have their samples, so that only the first copies are known by number.
@@ -108,7 +108,7 @@ TEST_CASE("each direction's mismatches are its own") {
   check_clean(session.measure(request), 2 * 6 * kSize);
 }
 
-TEST_CASE("wrong copies of several workers are distinguished") {
+TEST_CASE("wrong copies are reported with their worker") {
   TestSession session(with_faults("h2d:flip:nth=4; h2d:flip:nth=9"));
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = one_sample_of_each(Direction::kHostToDevice, CopyMemory::kPinned);
@@ -124,7 +124,7 @@ TEST_CASE("wrong copies of several workers are distinguished") {
   check_clean(session.measure(request), 2 * 6 * kSize);
 }
 
-TEST_CASE("a wrong word in the tail of a buffer counts no more than the tail has") {
+TEST_CASE("a wrong word at the end of a buffer counts only the bytes within the buffer") {
   TestSession session(with_wrong_copy("h2d", "drop", 2));
   session.reserve(CopyMemory::kPinned, kArena);
   auto request = request_for(Direction::kHostToDevice, CopyMemory::kPinned, 13);
@@ -135,7 +135,7 @@ TEST_CASE("a wrong word in the tail of a buffer counts no more than the tail has
   CHECK(result.mismatches[0].mismatch.mismatched_bytes == 13);
 }
 
-TEST_CASE("without kernels device memory holds one pattern, however many copies bring it there") {
+TEST_CASE("without kernels, device memory is filled with its pattern in several copies") {
   DeviceContext context(driver_without_kernels(), 0, session_options().placement);
   constexpr std::size_t kLarge = 33 * kMiB;
   std::optional<Checker> checker(std::in_place, context, nullptr);

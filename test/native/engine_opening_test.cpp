@@ -1,4 +1,4 @@
-// Opening a session: what it offers on which driver, and what it tells of the machine.
+// Opening a session: its features by driver, and what it reports about the machine.
 #include <sched.h>
 #include <sys/resource.h>
 
@@ -8,14 +8,14 @@
 
 namespace pinbench::test::engine_opening {
 
-TEST_CASE("a session on a complete driver offers everything") {
+TEST_CASE("a session on a complete driver has all features") {
   TestSession session;
   CHECK(session.opening().context_ns > 0);
   CHECK(session.opening().opened_at_ns > 0);
   CHECK_FALSE(session.opening().kernels_off.has_value());
 }
 
-TEST_CASE("a driver that cannot launch kernels has none, with the reason") {
+TEST_CASE("on a driver that cannot launch kernels a session has none, and reports the reason") {
   TestSession session(driver_without_kernels());
   CHECK(session.opening().kernels_off == "the driver lacks the calls that load and launch kernels");
 }
@@ -29,7 +29,7 @@ TEST_CASE("a driver that does not load the kernels leaves the rest usable") {
               6 * 4 * kKiB);
 }
 
-TEST_CASE("a device that does not exist, or cannot be opened, is the driver's own error") {
+TEST_CASE("opening a device that does not exist, or fails, throws the driver's error") {
   auto options = session_options();
   options.device = 7;
   const auto absent = error_of([&] { Session(emulated_driver(), nullptr, options); });
@@ -56,7 +56,7 @@ TEST_CASE("a placement that the system refuses is an error, never ignored") {
   }
 }
 
-TEST_CASE("threads run where the placement says, and the caller's own stays where it was") {
+TEST_CASE("a session's threads run on the placement's CPUs, and the caller's thread is not moved") {
   cpu_set_t before;
   REQUIRE(sched_getaffinity(0, sizeof before, &before) == 0);
   int allowed = 0;
@@ -76,7 +76,7 @@ TEST_CASE("threads run where the placement says, and the caller's own stays wher
   CHECK(CPU_EQUAL(&before, &after));
 }
 
-TEST_CASE("pieces of work are shared out, each done once; after an abort the rest is left") {
+TEST_CASE("threads share pieces of work, each done once; after an abort the rest is skipped") {
   DeviceContext context(emulated_driver(), 0, Placement{{}, 3, std::nullopt});
   for (const std::size_t count : {0, 1, 2, 100}) {
     std::vector<std::atomic<int>> done(count);
@@ -116,10 +116,10 @@ TEST_CASE("a context that is active already keeps its own flags") {
   CHECK(driver->primaryContextRelease(0).result == cu::kSuccess);
 }
 
-TEST_CASE("the first copy and the cost of pinning are measured apart from any cell") {
+TEST_CASE("the first copy and the cost of pinning are measured without a cell") {
   TestSession session;
   CHECK(measure_first_copy_ns(session) > 0);
-  // A rest comes before the clock starts.
+  // The rest is not part of the duration.
   using namespace std::chrono_literals;
   const auto begin = std::chrono::steady_clock::now();
   const double after_rest_ns = measure_first_copy_ns(session, 50ms);
@@ -134,14 +134,14 @@ TEST_CASE("the first copy and the cost of pinning are measured apart from any ce
   }
 }
 
-TEST_CASE("what pageable memory costs is that of pages that are new each time") {
+TEST_CASE("the cost of pageable memory is measured with new pages each time") {
   TestSession session;
   const auto page_faults = [] {
     rusage usage{};
     getrusage(RUSAGE_SELF, &usage);
     return usage.ru_minflt;
   };
-  constexpr long kLeastFaults = 64 * kMiB / (2 * kMiB);  // should the system back all of it by huge pages
+  constexpr long kLeastFaults = 64 * kMiB / (2 * kMiB);  // if the system backs all of it by huge pages
   for (int repetition = 0; repetition < 2; ++repetition) {
     const auto before = page_faults();
     measure_pinning(session, HostMemoryKind::kPageable, 64 * kMiB);

@@ -1,5 +1,4 @@
-// The system's pages: by which sizes memory is aligned and cut, and on which NUMA nodes it lies, by what the
-// kernel says of a process's mappings.
+// The system's pages: alignment and pieces of memory, and its NUMA nodes by the kernel's list of mappings.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -34,14 +33,14 @@ TEST_CASE("the size of a page is the system's") {
   CHECK(page_sizes().page == static_cast<std::size_t>(sysconf(_SC_PAGESIZE)));
 }
 
-TEST_CASE("memory is aligned to huge pages, and where it is smaller than one of 512 MiB, to 2 MiB") {
+TEST_CASE("memory is aligned to huge pages, or to 2 MiB if it is smaller than a huge page") {
   CHECK(kX86.alignment(1) == 2 * kMiB);
   CHECK(kX86.alignment(kGiB) == 2 * kMiB);
   CHECK(kGrace.alignment(512 * kMiB) == 512 * kMiB);
   CHECK(kGrace.alignment(512 * kMiB - 1) == 2 * kMiB);
 }
 
-TEST_CASE("pieces are whole huge pages, if each can have one, else as large as there are enough of") {
+TEST_CASE("pieces are whole huge pages if each can have one, else whole smaller pages") {
   CHECK(kX86.unit_of_pieces(8 * kMiB, 4) == 2 * kMiB);
   CHECK(kX86.unit_of_pieces(8 * kMiB, 5) == 4096);
   CHECK(kGrace.unit_of_pieces(16 * kGiB, 32) == 512 * kMiB);
@@ -49,7 +48,7 @@ TEST_CASE("pieces are whole huge pages, if each can have one, else as large as t
   CHECK(kGrace.unit_of_pieces(8 * kMiB, 5) == 65536);
 }
 
-TEST_CASE("pages by node are those of the mappings that hold the memory, each counted once") {
+TEST_CASE("pages by node are counted in the mappings that hold the memory, each mapping once") {
   CHECK(pages_in_numa_maps(kMaps, {memory_at(0x7f0000000000)}) == Counts{{0, 4}, {1, 16}});
   CHECK(pages_in_numa_maps(kMaps, {memory_at(0x7f0000001000), memory_at(0x7f0000002000)}) ==
         Counts{{0, 4}, {1, 16}});
@@ -57,7 +56,7 @@ TEST_CASE("pages by node are those of the mappings that hold the memory, each co
 }
 
 TEST_CASE(
-    "the system is asked for some thousand pages all over the memory, and those that are not there do not "
+    "nodes are looked up for some thousand pages all over the memory, and pages that are missing do not "
     "count") {
   static std::size_t asked = 0;
   const HostCalls calls{nullptr, nullptr, [](void* const*, std::size_t count, int* nodes) {
@@ -71,7 +70,7 @@ TEST_CASE(
   CHECK(asked == 4096);
 }
 
-TEST_CASE("no pages are told of where an emulated machine hides them") {
+TEST_CASE("no pages by node are reported if an emulated machine hides them") {
   const HostCalls calls{nullptr, nullptr, [](void* const*, std::size_t, int*) { return EPERM; }};
   CHECK(pages_of_nodes(calls, {memory_at(0x7f0000000000)}).empty());
 }

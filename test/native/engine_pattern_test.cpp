@@ -1,4 +1,4 @@
-// The test pattern on the CPU: what it is, and that no wrong byte escapes the comparison.
+// The test pattern on the CPU: its words, and that every wrong byte is found.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ std::vector<std::size_t> sizes_with_tails() {
   return sizes;
 }
 
-// A region aligned as the pattern wants it, with a margin behind that nobody may write to.
+// A region aligned for the pattern, with a margin behind it that must not change.
 class Region {
  public:
   static constexpr std::size_t kMargin = 64;
@@ -69,7 +69,7 @@ TEST_CASE("the pattern is base + i * step, word by word, and ends where the regi
   }
 }
 
-TEST_CASE("poison fills the region and nothing beyond, and no word of it passes for the pattern") {
+TEST_CASE("poison fills the region and nothing beyond, and none of its words equals the pattern") {
   for (const std::size_t size : sizes_with_tails()) {
     Region region(size);
     poison(region.bytes());
@@ -83,7 +83,7 @@ TEST_CASE("poison fills the region and nothing beyond, and no word of it passes 
   }
 }
 
-TEST_CASE("one wrong bit anywhere is found, and where it is") {
+TEST_CASE("one wrong bit anywhere is found with its position") {
   for (const std::size_t size : {std::size_t{1}, std::size_t{7}, std::size_t{4096}, std::size_t{4096 + 29}}) {
     Region region(size);
     fill_pattern(region.bytes(), kBase);
@@ -99,7 +99,7 @@ TEST_CASE("one wrong bit anywhere is found, and where it is") {
   }
 }
 
-TEST_CASE("all wrong words are counted, and the first is named") {
+TEST_CASE("all wrong words are counted, and the first one's position is reported") {
   Region region(3 * 4096);
   fill_pattern(region.bytes(), kBase);
   for (const std::size_t word : {513, 514, 700, 1535}) region.bytes()[word * 8 + 3] ^= std::byte{0xFF};

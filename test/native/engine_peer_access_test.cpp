@@ -1,4 +1,4 @@
-// Whether one device may reach into the memory of another: given for copies between them, and taken back.
+// Access of a device to another's memory: given for copies between them, and revoked.
 #include <vector>
 
 #include "engine_pair.hpp"
@@ -6,7 +6,7 @@
 namespace pinbench::test::engine_peer_access {
 namespace {
 
-// The program that the sessions are part of: it holds both contexts too, and uses the driver by itself.
+// The program around the sessions: it holds both contexts too, and calls the driver itself.
 class Program {
  public:
   explicit Program(std::shared_ptr<const CudaDriver> driver) : driver_(std::move(driver)) {
@@ -26,7 +26,7 @@ class Program {
     driver_->check(driver_->contextEnablePeerAccess(contexts_[to], 0));
   }
 
-  // Tries, and takes back what the trial changed.
+  // Tries to enable access, and undoes that if it worked.
   bool has_access(int from, int to) const {
     driver_->check(driver_->contextSetCurrent(contexts_[from]));
     const auto tried = driver_->contextEnablePeerAccess(contexts_[to], 0);
@@ -43,7 +43,7 @@ class Program {
 
 }  // namespace
 
-TEST_CASE("a direct copy gives both devices access, one through the host takes it") {
+TEST_CASE("a direct copy gives both devices access, a copy through the host revokes it") {
   const Pair pair;
   const Program program(pair.driver);
   CHECK_FALSE(program.has_access(0, 1));
@@ -56,7 +56,7 @@ TEST_CASE("a direct copy gives both devices access, one through the host takes i
   }
 }
 
-TEST_CASE("access that the program has given itself is neither an error nor taken back at the end") {
+TEST_CASE("access that the program enabled itself is no error, and is not revoked at the end") {
   const auto driver = two_devices();
   const Program program(driver);
   Pair pair(driver);
@@ -68,7 +68,7 @@ TEST_CASE("access that the program has given itself is neither an error nor take
   CHECK_FALSE(program.has_access(1, 0));
 }
 
-TEST_CASE("a session that closes takes back its access, whichever of the two closes first") {
+TEST_CASE("a closing session revokes its access, whichever session closes first") {
   for (const bool driving_closes_first : {true, false}) {
     CAPTURE(driving_closes_first);
     const auto driver = two_devices();
@@ -86,7 +86,7 @@ TEST_CASE("a session that closes takes back its access, whichever of the two clo
   }
 }
 
-TEST_CASE("what a session takes back at its end is of contexts that still are, whichever closes first") {
+TEST_CASE("a closing session revokes access while both contexts still exist") {
   static std::vector<cu::Result> results;
   static cu::Result (*disable)(cu::Context) = nullptr;
   const auto driver = two_devices();
@@ -106,7 +106,7 @@ TEST_CASE("what a session takes back at its end is of contexts that still are, w
   }
 }
 
-TEST_CASE("a device that closes and opens again is a peer again") {
+TEST_CASE("a device that was closed and opened again gets peer access again") {
   Pair pair;
   auto request = request_to(pair.second, kPaths[1]);
   check_clean(pair.first->measure(request), checked_bytes(request));
@@ -119,7 +119,7 @@ TEST_CASE("a device that closes and opens again is a peer again") {
   }
 }
 
-TEST_CASE("devices without access to each other copy through the host alone") {
+TEST_CASE("devices without peer access copy only through the host") {
   const Pair pair(two_devices(with_setting("PEERS", "none")));
   for (const auto& path : kPaths) {
     const auto request = request_to(pair.second, path);

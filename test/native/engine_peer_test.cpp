@@ -23,7 +23,7 @@ std::string refusal_of(const std::shared_ptr<TestSession>& session, const Measur
 
 }  // namespace
 
-TEST_CASE("every path of a copy between two devices, in both modes") {
+TEST_CASE("copies between two devices are right on every path, in both modes") {
   const Pair pair;
   for (const auto& path : kPaths) {
     for (const bool latency : {false, true}) {
@@ -41,14 +41,14 @@ TEST_CASE("every path of a copy between two devices, in both modes") {
       REQUIRE(result.columns.size() == 1);
       CHECK(result.columns[0].direction == Direction::kPeerToPeer);
       CHECK(result.columns[0].duration_ns.size() == (latency ? 12 : 2));
-      // And from the other side, whose memory the first call has left whole.
+      // And from the other side, whose memory the first call has left intact.
       request.peer->session = pair.first;
       check_clean(pair.second->measure(request), checked_bytes(request));
     }
   }
 }
 
-TEST_CASE("any size can be copied between two devices, with kernels to compare with and without") {
+TEST_CASE("any size can be copied between two devices, compared with kernels and without") {
   const Pair with_kernels;
   const auto old_driver = two_devices();
   old_driver->launchKernel = {};
@@ -66,13 +66,13 @@ TEST_CASE("any size can be copied between two devices, with kernels to compare w
   CHECK(refusal_of(without_kernels.first, by_kernel) == "NO_KERNELS");
 }
 
-TEST_CASE("wrong data between two devices is found where it is, and once") {
+TEST_CASE("wrong data between two devices is found at its position, and reported once") {
   struct Fault {
     const char* list;
     std::size_t offset_bytes;
     std::size_t mismatched_bytes;
   };
-  // Copy 5 is of the fourth buffer, the second in the second chunk.
+  // Copy 5 uses the fourth buffer, the second one in the second chunk.
   constexpr Fault kFaults[] = {{"p2p:flip:nth=5", kChunk + kStride + kSize / 2, 8},
                                {"p2p:drop:nth=5", kChunk + kStride, kSize}};
   for (const auto& path : kPaths) {
@@ -111,7 +111,7 @@ TEST_CASE("an invalid copy between two devices is refused") {
   CHECK(refusal_of(pair.first, request_to(by_another_driver.second, kPaths[0])) == "INVALID_REQUEST");
 }
 
-TEST_CASE("sessions of different patterns could not compare what they copy") {
+TEST_CASE("copies between sessions with different patterns are refused") {
   const Pair pair;
   auto options = session_options(1);
   ++options.seed;
@@ -120,7 +120,7 @@ TEST_CASE("sessions of different patterns could not compare what they copy") {
   CHECK(refusal_of(pair.first, request) == "INVALID_REQUEST");
 }
 
-TEST_CASE("both devices need memory, and the destination a second arena") {
+TEST_CASE("a copy between two devices needs memory on both, and a second arena on the destination") {
   const Pair pair;
   const auto refusals = [&] {
     std::vector<std::string> codes;
@@ -146,14 +146,14 @@ TEST_CASE("both devices need memory, and the destination a second arena") {
   CHECK(refusals() == std::vector<std::string>{"none", "NOT_RESERVED"});
 }
 
-TEST_CASE("an old driver that lacks a call for it copies nothing between devices") {
+TEST_CASE("a driver without the calls for it refuses copies between devices") {
   const auto driver = two_devices();
   const Pair pair(driver);
   driver->memcpyPeerAsync = {};
   CHECK(refusal_of(pair.first, request_to(pair.second, kPaths[0])) == "NO_PEER_COPIES");
 }
 
-TEST_CASE("a call that fails between two devices is named, and the next measurement is clean") {
+TEST_CASE("an error in a copy between two devices names the call, and the next measurement is right") {
   for (const auto& path : kPaths) {
     CAPTURE(std::string(path.call));
     CAPTURE(path.reads);
@@ -168,7 +168,7 @@ TEST_CASE("a call that fails between two devices is named, and the next measurem
   }
 }
 
-TEST_CASE("a context that is lost in a copy leaves the other device's session whole") {
+TEST_CASE("a context lost in a copy between devices leaves the other device's session usable") {
   const Pair pair(two_devices(with_faults("cuMemcpyDtoDAsync_v2:700:nth=4")));
   const auto request = request_to(pair.second, kPaths[0]);
   CHECK(error_of([&] { pair.first->measure(request); }).sticky());
@@ -185,7 +185,7 @@ TEST_CASE("an abort of either session ends a copy between them, and leaves the o
       const Pair pair;
       auto request = request_to(pair.second, path, kSize, 2);
       request.samples = 1;
-      request.copies_per_sample = 200'000'000;  // more than any machine gets through while a test runs
+      request.copies_per_sample = 200'000'000;  // more than any machine makes during a test
       const auto& aborted = of_driving ? pair.first : pair.second;
       const auto& other = of_driving ? pair.second : pair.first;
       std::thread aborter([&] {

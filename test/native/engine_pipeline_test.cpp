@@ -1,4 +1,4 @@
-// Batches that are copied in chunks while the device computes on those that have arrived.
+// Batches that are copied in chunks, while kernels work on chunks that have arrived.
 #include <algorithm>
 #include <mutex>
 
@@ -17,8 +17,8 @@ MeasureRequest pipeline_of(CopyMemory memory, std::size_t chunks, std::uint64_t 
   return request;
 }
 
-// The calls of a pipeline as a driver gets them: 'c' for a copy to the device, 'r' for a recorded event, 'w'
-// for a stream that waits for one, 'k' for a kernel, 's' for a stream that the host waits for.
+// A driver call of a pipeline: 'c' copies to the device, 'r' records an event, 'w' makes a stream wait for
+// one, 'k' launches a kernel, 's' waits for a stream.
 struct Call {
   char what;
   cu::Stream stream;
@@ -26,7 +26,7 @@ struct Call {
   std::uint64_t duration_ns;  // of a kernel that computes
 };
 
-// An emulated driver whose calls are written down.
+// An emulated driver that records its calls.
 class NotedDriver {
  public:
   NotedDriver() {
@@ -49,7 +49,7 @@ class NotedDriver {
   }
 
   const std::shared_ptr<CudaDriver>& driver() const { return driver_; }
-  // What was called since the last time.
+  // The calls since the last take().
   std::vector<Call> take() {
     const std::lock_guard lock(mutex_);
     return std::exchange(calls_, {});
@@ -68,7 +68,7 @@ class NotedDriver {
 
 }  // namespace
 
-TEST_CASE("each kernel waits on its own stream for its piece, and each batch for the last kernel before it") {
+TEST_CASE("each kernel of a pipeline waits for its piece, and each batch for the last kernel before it") {
   constexpr std::size_t kChunks = 5;  // of twelve blocks: pieces of two and three
   constexpr std::size_t kBatches = 3;
   NotedDriver noted;
@@ -86,7 +86,7 @@ TEST_CASE("each kernel waits on its own stream for its piece, and each batch for
   for (const auto& call : calls) order += call.what;
   std::string batch = "s";
   for (std::size_t chunk = 0; chunk < kChunks; ++chunk) batch += "crwk";
-  // The warm-up's batch, and then those of the sample; ending waits again.
+  // The warm-up's batch, then those of the sample; the end of each waits too.
   std::size_t at = 0;
   for (std::size_t i = 0; i < 1 + kBatches; ++i) {
     at = order.find(batch, at);
@@ -113,7 +113,7 @@ TEST_CASE("each kernel waits on its own stream for its piece, and each batch for
   CHECK(std::count(order.begin(), order.end(), 'c') == (1 + kBatches) * kChunks);
 }
 
-TEST_CASE("every chunk of every batch arrives, from each kind of memory, by one worker or two") {
+TEST_CASE("a pipeline copies every chunk of every batch, for each kind of memory and one or two workers") {
   TestSession session;
   for (const auto memory : kMemories) {
     session.reserve(memory, geometry_of(2, 1, 64 * kKiB));
@@ -129,7 +129,7 @@ TEST_CASE("every chunk of every batch arrives, from each kind of memory, by one 
   }
 }
 
-TEST_CASE("a batch takes its computing at least, and the batches of a sample follow one another") {
+TEST_CASE("a batch takes at least its computing time, and batches of a sample do not overlap") {
   TestSession session;
   for (const auto memory : kMemories) {
     session.reserve(memory, geometry_of(1, 1, 64 * kKiB));
@@ -145,7 +145,7 @@ TEST_CASE("a batch takes its computing at least, and the batches of a sample fol
   }
 }
 
-TEST_CASE("a chunk that was dropped or corrupted is found in its place") {
+TEST_CASE("a dropped or corrupted chunk of a pipeline is found at its position") {
   // In four chunks of three blocks. Copies 1 to 4 are the warm-up of the last buffer.
   constexpr std::size_t kChunks = 4;
   constexpr std::size_t kChunkBytes = 3 * kBufferAlignment;
@@ -170,8 +170,8 @@ TEST_CASE("a chunk that was dropped or corrupted is found in its place") {
   }
 }
 
-TEST_CASE("a pipeline that fails leaves the next cell whole") {
-  // A launch among those of the samples: each batch has four, and filling the device's memory one.
+TEST_CASE("after a pipeline fails the next cell has right data") {
+  // A launch of the samples: each batch has four, and filling the device's memory takes one.
   TestSession session(with_faults("cuLaunchKernel:2:nth=12"));
   session.reserve(CopyMemory::kPinned, geometry_of(1, 1, 64 * kKiB));
   const auto failure = error_of([&] { session.measure(pipeline_of(CopyMemory::kPinned, 4)); });

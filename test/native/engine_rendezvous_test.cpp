@@ -1,4 +1,4 @@
-// Where the threads that take a sample together meet.
+// The barrier of the threads that take a sample together.
 #include <doctest/doctest.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -28,41 +28,41 @@ void on_threads(std::size_t count, const Job& job) {
 
 }  // namespace
 
-TEST_CASE("a barrier of one never waits") {
+TEST_CASE("a barrier for one thread never waits") {
   Rendezvous barrier(std::vector<std::size_t>{1});
   for (int i = 0; i < 3; ++i) CHECK(barrier.arrive_and_wait());
 }
 
-TEST_CASE("no party passes a barrier before all have arrived, round after round") {
-  constexpr std::size_t kParties = 4;
+TEST_CASE("no thread passes a barrier before all have arrived, round after round") {
+  constexpr std::size_t kThreads = 4;
   constexpr std::size_t kRounds = 200;
-  Rendezvous barrier(std::vector<std::size_t>{kParties});
+  Rendezvous barrier(std::vector<std::size_t>{kThreads});
   std::atomic<std::size_t> arrived{0};
   std::atomic<std::size_t> early{0};
-  on_threads(kParties, [&](std::size_t) {
+  on_threads(kThreads, [&](std::size_t) {
     for (std::size_t round = 1; round <= kRounds; ++round) {
       arrived.fetch_add(1);
-      if (!barrier.arrive_and_wait() || arrived.load() < round * kParties) early.fetch_add(1);
+      if (!barrier.arrive_and_wait() || arrived.load() < round * kThreads) early.fetch_add(1);
     }
   });
   CHECK(early == 0);
-  CHECK(arrived == kParties * kRounds);
+  CHECK(arrived == kThreads * kRounds);
 }
 
 TEST_CASE("what was written before the barrier is seen after it") {
-  constexpr std::size_t kParties = 3;
-  Rendezvous barrier(std::vector<std::size_t>{kParties});
-  std::vector<int> written(kParties);
-  std::vector<int> sums(kParties);
-  on_threads(kParties, [&](std::size_t i) {
+  constexpr std::size_t kThreads = 3;
+  Rendezvous barrier(std::vector<std::size_t>{kThreads});
+  std::vector<int> written(kThreads);
+  std::vector<int> sums(kThreads);
+  on_threads(kThreads, [&](std::size_t i) {
     written[i] = 1;
     barrier.arrive_and_wait();
     for (const int value : written) sums[i] += value;
   });
-  CHECK(sums == std::vector<int>(kParties, kParties));
+  CHECK(sums == std::vector<int>(kThreads, kThreads));
 }
 
-TEST_CASE("cancelling releases the parties that wait for one that never comes") {
+TEST_CASE("cancelling a barrier releases threads that wait for one that never arrives") {
   Rendezvous barrier(std::vector<std::size_t>{1, 2});
   std::atomic<int> told_to_leave{0};
   std::thread canceller([&] {
@@ -77,7 +77,7 @@ TEST_CASE("cancelling releases the parties that wait for one that never comes") 
   CHECK(barrier.is_cancelled());
 }
 
-TEST_CASE("a party that arrives after cancelling has to leave, the last one too") {
+TEST_CASE("every thread that arrives after a cancel is sent away, even the last one") {
   Rendezvous barrier(std::vector<std::size_t>{2});
   barrier.cancel();
   CHECK_FALSE(barrier.arrive_and_wait());
@@ -85,7 +85,7 @@ TEST_CASE("a party that arrives after cancelling has to leave, the last one too"
   CHECK_FALSE(barrier.arrive_and_wait());
 }
 
-TEST_CASE("after a reset a barrier serves another number of parties") {
+TEST_CASE("a reset changes the number of threads of a barrier") {
   Rendezvous barrier(std::vector<std::size_t>{2});
   barrier.cancel();
   CHECK_FALSE(barrier.arrive_and_wait());
@@ -93,7 +93,7 @@ TEST_CASE("after a reset a barrier serves another number of parties") {
   CHECK(barrier.arrive_and_wait());
 }
 
-TEST_CASE("a flow's window closes with the last of its threads, and all are closed with the last flow") {
+TEST_CASE("a flow's window closes with its last thread, and all are closed once the last flow's is") {
   Rendezvous rendezvous(std::vector<std::size_t>{2, 1});
   rendezvous.close_window(0);
   CHECK_FALSE(rendezvous.is_closed(0, 0));
@@ -105,7 +105,7 @@ TEST_CASE("a flow's window closes with the last of its threads, and all are clos
   CHECK(rendezvous.all_are_closed(0));
 }
 
-TEST_CASE("after a reset every window of every flow is open again, however many flows there were") {
+TEST_CASE("a reset reopens every window of every flow, however many flows there were") {
   const auto rendezvous = Rendezvous::create_shared();
   const auto opened = Rendezvous::open_shared(rendezvous->path());
   for (const auto& flows : std::vector<std::vector<std::size_t>>{{1, 1}, {1, 1}, {2, 1, 3}, {1, 1}, {1}}) {
@@ -115,7 +115,7 @@ TEST_CASE("after a reset every window of every flow is open again, however many 
       CAPTURE(flow);
       CHECK_FALSE(opened->all_are_closed(0));
       CHECK_FALSE(opened->is_closed(flow, 0));
-      // Two samples, by each thread of the flow.
+      // Each thread of the flow closes two samples.
       for (std::size_t window = 0; window < 2 * flows[flow]; ++window) rendezvous->close_window(flow);
       CHECK(opened->is_closed(flow, 1));
       CHECK_FALSE(opened->is_closed(flow, 2));
@@ -125,7 +125,7 @@ TEST_CASE("after a reset every window of every flow is open again, however many 
   }
 }
 
-TEST_CASE("after a reset no party passes before all have arrived, although some had arrived before it") {
+TEST_CASE("a reset discards earlier arrivals: no thread passes before all have arrived again") {
   Rendezvous barrier(std::vector<std::size_t>{2});
   std::thread early([&] { CHECK_FALSE(barrier.arrive_and_wait()); });
   barrier.cancel();
@@ -142,7 +142,7 @@ TEST_CASE("after a reset no party passes before all have arrived, although some 
   first.join();
 }
 
-TEST_CASE("a shared rendezvous opened by its path meets the processes that made it") {
+TEST_CASE("a shared rendezvous can be opened by its path and joins both sides") {
   const auto made = Rendezvous::create_shared();
   made->reset(std::vector<std::size_t>{1, 1});
   const auto opened = Rendezvous::open_shared(made->path());
@@ -156,7 +156,7 @@ TEST_CASE("a shared rendezvous opened by its path meets the processes that made 
   CHECK(made->is_cancelled());
 }
 
-TEST_CASE("a shared rendezvous that is gone, or another file, is not opened") {
+TEST_CASE("opening a shared rendezvous fails if it has ended, or if the path is another file") {
   const auto path = Rendezvous::create_shared()->path();
   CHECK_THROWS_AS(Rendezvous::open_shared(path), Error);
   CHECK_THROWS_AS(Rendezvous::open_shared("/proc/self/exe"), Error);
@@ -164,7 +164,7 @@ TEST_CASE("a shared rendezvous that is gone, or another file, is not opened") {
 
 namespace {
 
-// The file of a shared one, as another process can open it.
+// The file of a shared rendezvous, opened as by another process.
 class OpenFile {
  public:
   explicit OpenFile(const std::string& path) : descriptor_(open(path.c_str(), O_RDWR | O_CLOEXEC)) {
@@ -188,7 +188,7 @@ class OpenFile {
 
 }  // namespace
 
-TEST_CASE("no process can cut off, or enlarge, a shared rendezvous that others have mapped") {
+TEST_CASE("no process can change the size of a shared rendezvous") {
   const auto made = Rendezvous::create_shared();
   const OpenFile file(made->path());
   CHECK(ftruncate(file.descriptor(), 0) != 0);
@@ -197,7 +197,7 @@ TEST_CASE("no process can cut off, or enlarge, a shared rendezvous that others h
   CHECK(made->arrive_and_wait());
 }
 
-TEST_CASE("flows without threads, and none at all, are refused") {
+TEST_CASE("a rendezvous refuses no flows, too many flows and flows without threads") {
   CHECK_THROWS_AS(Rendezvous(std::vector<std::size_t>{}), Error);
   CHECK_THROWS_AS(Rendezvous(std::vector<std::size_t>{1, 0}), Error);
   CHECK_THROWS_AS(Rendezvous(std::vector<std::size_t>(Rendezvous::kMaxFlows + 1, 1)), Error);

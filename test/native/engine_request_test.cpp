@@ -48,7 +48,7 @@ TEST_CASE("a latency sample is one copy") {
   CHECK_NOTHROW(session.measure(request));
 }
 
-TEST_CASE("memory that was not reserved, or not enough of it, is not measured") {
+TEST_CASE("a request is refused if its memory is not reserved or too small") {
   TestSession session;
   CHECK(refusal_of(session, kGood) == "NOT_RESERVED");
   session.reserve_device(geometry_of(2, 1, 64 * kKiB), false);
@@ -73,14 +73,14 @@ TEST_CASE("each worker needs memory of its own, however much the others have") {
   }
 }
 
-TEST_CASE("host and device memory of different chunks do not fit together") {
+TEST_CASE("host and device memory with different chunk sizes are refused") {
   TestSession session;
   session.reserve_device(geometry_of(2, 1, 64 * kKiB), false);
   session.reserve_host(HostMemoryKind::kPinned, geometry_of(2, 1, 128 * kKiB));
   CHECK(refusal_of(session, kGood) == "NOT_RESERVED");
 }
 
-TEST_CASE("copies within the device need a destination, staged ones a ring a worker") {
+TEST_CASE("copies within the device need a destination, staged ones a ring for each worker") {
   TestSession session;
   session.reserve(CopyMemory::kPageable, geometry_of(4, 1, 64 * kKiB));
   auto request = request_for(Direction::kDeviceToDevice, CopyMemory::kDevice, 4 * kKiB);
@@ -94,7 +94,7 @@ TEST_CASE("copies within the device need a destination, staged ones a ring a wor
   CHECK_NOTHROW(session.measure(request));
 }
 
-TEST_CASE("a reservation that failed half-way leaves nothing to measure with") {
+TEST_CASE("after a reservation that failed half-way nothing can be measured") {
   TestSession session(with_setting("MEMORY", "2MiB"));
   session.reserve(CopyMemory::kPinned, geometry_of(2, 1, 512 * kKiB));
   CHECK_NOTHROW(session.measure(kGood));

@@ -15,7 +15,7 @@ namespace {
 constexpr HostMemoryKind kKinds[] = {HostMemoryKind::kPageable, HostMemoryKind::kPinned,
                                      HostMemoryKind::kRegistered, HostMemoryKind::kWriteCombined};
 
-// Whether the mapping that the address lies in was advised to have huge pages; empty where none can be.
+// Whether the mapping of the address was advised to have huge pages; empty if the system has none.
 std::optional<bool> is_advised_huge(const void* address) {
   if (!read_system_file("/sys/kernel/mm/transparent_hugepage/enabled")) return std::nullopt;
   const auto text = read_system_file("/proc/self/smaps").value_or("");
@@ -73,7 +73,7 @@ TEST_CASE("the thread that touches memory first makes no difference if all of it
   CHECK_FALSE(allows_one(""));
 }
 
-TEST_CASE("the coverage by huge pages is reported if the system decides on it") {
+TEST_CASE("huge-page coverage is reported for pageable and registered memory only") {
   TestSession session;
   const auto geometry = geometry_of(1, 1, 5 * kMiB);
   for (const auto kind : kKinds) {
@@ -84,10 +84,8 @@ TEST_CASE("the coverage by huge pages is reported if the system decides on it") 
   }
 }
 
-TEST_CASE(
-    "the coverage is that of the mappings in which the blocks lie, in bytes, and no more than the blocks") {
-  // Mappings as the kernel lists them: before the blocks, around the first, around the other two, behind
-  // them.
+TEST_CASE("huge-page coverage counts only mappings of the blocks, and at most the bytes of the blocks") {
+  // Mappings in the kernel's format: before the blocks, around the first, around the other two, behind them.
   constexpr std::string_view smaps =
       "10000000-10400000 rw-p 00000000 00:00 0 [heap]\n"
       "Size:               4096 kB\nAnonHugePages:      4096 kB\n"
@@ -104,7 +102,7 @@ TEST_CASE(
                                 block(0x30800000, kMiB)}) == (6 + 3 + 1) * kMiB);
 }
 
-TEST_CASE("write-combined memory is requested as such, and pinned memory is not") {
+TEST_CASE("only write-combined memory is requested with the write-combined flag") {
   std::vector<unsigned> flags;
   const auto driver = emulated_driver();
   DeviceContext context(driver, 0, session_options().placement);
@@ -129,7 +127,7 @@ TEST_CASE("a registered block is aligned to huge pages, whatever its size") {
   }
 }
 
-TEST_CASE("a smaller geometry is served by what is there, a larger one replaces it") {
+TEST_CASE("a smaller geometry reuses the reserved memory, a larger one replaces it") {
   TestSession session;
   const auto kind = HostMemoryKind::kPinned;
   CHECK(session.reserve_host(kind, geometry_of(2, 2, 64 * kKiB)).bytes == 4 * 64 * kKiB);
@@ -138,7 +136,7 @@ TEST_CASE("a smaller geometry is served by what is there, a larger one replaces 
   CHECK(session.reserve_host(kind, geometry_of(1, 1, 128 * kKiB)).bytes == 128 * kKiB);
 }
 
-TEST_CASE("device memory is taken once a reservation, twice with a destination, and given back") {
+TEST_CASE("a reservation takes device memory once, twice with a destination, and frees it") {
   TestSession session;
   const auto free_at_first = session.memory_info().free_bytes;
   session.reserve_device(geometry_of(2, 1, kMiB), false);
@@ -150,7 +148,7 @@ TEST_CASE("device memory is taken once a reservation, twice with a destination, 
   CHECK(session.memory_info().total_bytes > free_at_first);
 }
 
-TEST_CASE("staging rings are one block for all workers, and can be reserved anew") {
+TEST_CASE("staging rings are one block for all workers, and can be reserved again") {
   const auto driver = emulated_driver();
   std::vector<std::size_t> registered;
   watch_calls<&CudaDriver::memHostRegister>(
@@ -158,7 +156,7 @@ TEST_CASE("staging rings are one block for all workers, and can be reserved anew
   TestSession session(driver);
   session.reserve_staging({2, 3, 64 * kKiB});
   session.reserve_staging({4, 2, 4 * kKiB});
-  // Each worker's part has room for the slots of staging, or for those of the host's own copies.
+  // Each worker's part has room for the staging slots, and for the slots of host copies.
   session.reserve_staging({2, 3, 4 * kKiB, 5, 64 * kKiB});
   session.reserve_staging({2, 3, 64 * kKiB, 5, 4 * kKiB});
   CHECK(registered == std::vector{6 * 64 * kKiB, 8 * 4 * kKiB, 10 * 64 * kKiB, 6 * 64 * kKiB});
@@ -177,7 +175,7 @@ TEST_CASE("memory of several kinds can be reserved at the same time") {
   }
 }
 
-TEST_CASE("missing device memory fails its reservation, and takes nothing") {
+TEST_CASE("a reservation fails without enough device memory, and keeps none") {
   TestSession session(with_setting("MEMORY", "8MiB"));
   const auto free_at_first = session.memory_info().free_bytes;
   const auto wanted = [](std::size_t chunks) { return geometry_of(1, chunks, 2 * kMiB); };
@@ -192,7 +190,7 @@ TEST_CASE("missing device memory fails its reservation, and takes nothing") {
   session.reserve_device(wanted(3), false);
 }
 
-TEST_CASE("a limit on pinned memory fails the reservation, and takes nothing") {
+TEST_CASE("a reservation fails at the limit of pinned memory, and keeps none") {
   TestSession session(with_setting("PINNED_LIMIT", "1MiB"));
   const auto too_much = geometry_of(1, 3, 512 * kKiB);
   const auto call_that_fails = [&](HostMemoryKind kind) {
@@ -212,7 +210,7 @@ TEST_CASE("a limit on pinned memory fails the reservation, and takes nothing") {
   CHECK(session.reserve_host(HostMemoryKind::kPinned, geometry_of(1, 1, 512 * kKiB)).bytes == 512 * kKiB);
 }
 
-TEST_CASE("memory that the system does not have is an error of its own") {
+TEST_CASE("reserving more memory than the system has throws its own error") {
   TestSession session;
   constexpr std::size_t kMoreThanMemory = std::size_t{1} << 46;
   const auto error = error_of(
@@ -221,7 +219,7 @@ TEST_CASE("memory that the system does not have is an error of its own") {
   CHECK_FALSE(error.cuda_result().has_value());
 }
 
-TEST_CASE("streams and events that cannot be made fail their call, and are made by the next") {
+TEST_CASE("a call fails if its streams or events cannot be made, and the next call makes them") {
   // The first stream is the checker's; each of the two workers has two events.
   for (const char* fault : {"cuStreamCreate:2:nth=2", "cuStreamCreate:2:nth=3", "cuEventCreate:2:nth=2",
                             "cuEventCreate:2:nth=4"}) {
@@ -245,8 +243,7 @@ TEST_CASE("a ring whose events cannot be made is not used") {
   check_clean(session.measure(request), 12 * 4 * kKiB);
 }
 
-TEST_CASE(
-    "pages stay where they are while the driver holds them, so that no other memory gets their address") {
+TEST_CASE("pages that the driver still holds stay mapped, so that no other memory gets their address") {
   for (const bool refused : {false, true}) {
     CAPTURE(refused);
     const auto unregistering_fails = with_faults("cuMemHostUnregister:2");
@@ -255,7 +252,7 @@ TEST_CASE(
     std::optional block(HostBlock::allocate(context, HostMemoryKind::kRegistered, 64 * kKiB));
     void* const begin = block->bytes().data();
     context.on_device_thread([&] { block.reset(); });
-    CHECK((msync(begin, 64 * kKiB, MS_ASYNC) == 0) == refused);  // ENOMEM where nothing is mapped
+    CHECK((msync(begin, 64 * kKiB, MS_ASYNC) == 0) == refused);  // ENOMEM if nothing is mapped
   }
 }
 

@@ -1,4 +1,4 @@
-// Which buffers a measurement goes through: one for warm cells, a rotation for cold ones.
+// The buffers of a measurement: one for warm cells, a rotation for cold ones.
 #include "engine_session.hpp"
 
 namespace pinbench::test::engine_rotation {
@@ -8,7 +8,7 @@ namespace {
 constexpr std::size_t kSize = 20 * kKiB;
 const ArenaGeometry kArena = geometry_of(2, 2, 64 * kKiB);
 
-// The rotation's buffers, of which this many have been written and so are compared.
+// The number of buffers that were written, and so compared.
 std::size_t buffers_checked(TestSession& session, const MeasureRequest& request) {
   const auto result = session.measure(request);
   CHECK(result.mismatches.empty());

@@ -1,4 +1,4 @@
-// Sessions on emulated devices, and the requests that the tests put to them.
+// Sessions on emulated devices, and requests for them.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -20,8 +20,7 @@
 
 namespace pinbench::test {
 
-// The emulated driver, initialised with these variables set. Its entry points can be taken away: a driver
-// that is old.
+// The emulated driver, initialised with these variables. Tests remove entry points to make an old driver.
 inline std::shared_ptr<CudaDriver> emulated_driver(const Environment& environment = {}) {
   const EmulatedLibrary library;
   REQUIRE(library.initialize(environment) == cu::kSuccess);
@@ -49,8 +48,8 @@ void watch_calls(CudaDriver& driver, EntryPoint<cu::Result(Parameters...)> CudaD
 }
 }  // namespace detail
 
-// Calls `watch` before each call of one of a driver's entry points, with the same arguments. The driver takes
-// plain functions: each entry point is watched of one driver at a time.
+// Calls `watch` before each call of an entry point, with the same arguments. Entry points are plain
+// functions, so each can be watched in one driver at a time.
 template <auto Entry, class Watch>
 void watch_calls(CudaDriver& driver, Watch watch) {
   detail::watch_calls<Entry>(driver, Entry, std::move(watch));
@@ -89,12 +88,12 @@ inline std::string failing_call(const std::string& call, std::size_t nth, cu::Re
   return call + ":" + std::to_string(result) + ":nth=" + std::to_string(nth);
 }
 
-// One copy that goes wrong without a word.
+// One copy that goes wrong without an error.
 inline Environment with_wrong_copy(const std::string& direction, const std::string& what, std::size_t nth) {
   return with_faults(direction + ":" + what + ":nth=" + std::to_string(nth));
 }
 
-// From and to each kind of memory, with the direction's name in faults.
+// A kind of memory and a direction, with the direction's name in faults.
 struct Route {
   CopyMemory memory;
   Direction direction;
@@ -130,7 +129,7 @@ inline SessionOptions session_options(int device = 0) {
   return options;
 }
 
-// As many chunks for each worker.
+// The same number of chunks for each worker.
 inline ArenaGeometry geometry_of(std::size_t workers, std::size_t chunks, std::size_t chunk_bytes) {
   return {std::vector<std::size_t>(workers, chunks), chunk_bytes};
 }
@@ -161,8 +160,8 @@ inline std::size_t entries_of(const char* folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
-// Counts the process's threads and open files before the first of several sessions opens, and requires the
-// same once the last of them has ended, whatever it did.
+// Counts the process's threads and open files before the first session opens, and requires the same counts
+// after the last one has ended.
 class NothingLeft {
  public:
   NothingLeft() {
@@ -172,7 +171,7 @@ class NothingLeft {
   ~NothingLeft() {
     const std::lock_guard lock(shared().mutex);
     if (--shared().alive > 0 || std::exchange(shared().is_lost, false)) return;
-    // A thread that was joined is listed for another moment.
+    // The system still lists a joined thread for a moment.
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (held() != shared().before && std::chrono::steady_clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -199,7 +198,7 @@ class NothingLeft {
     static Shared shared;
     return shared;
   }
-  // Copies of the library stay open for good.
+  // Copies of the library are never closed.
   static Counts held() {
     return {entries_of("/proc/self/task"), entries_of("/proc/self/fd") - EmulatedLibrary::open_copies()};
   }
@@ -220,7 +219,7 @@ class TestSession : private NothingLeft, public Session {
 
   MeasureResult measure(const MeasureRequest& request) { return pinbench::measure(*this, request); }
 
-  // Whatever cells of this memory need.
+  // Reserves all memory for cells of this kind.
   void reserve(CopyMemory memory, const ArenaGeometry& geometry) {
     reserve_device(geometry, memory == CopyMemory::kDevice);
     if (memory != CopyMemory::kDevice) reserve_host(host_kind(memory), geometry);
@@ -228,7 +227,7 @@ class TestSession : private NothingLeft, public Session {
   }
 };
 
-// Two samples of three copies, through a rotation of as many buffers; the warm-up copies the last one.
+// Two samples of three copies, in a rotation of six buffers; the warm-up copies the last one.
 inline MeasureRequest request_for(Direction direction, CopyMemory memory, std::size_t size_bytes,
                                   std::size_t workers = 1) {
   MeasureRequest request;
@@ -243,14 +242,14 @@ inline MeasureRequest request_for(Direction direction, CopyMemory memory, std::s
   return request;
 }
 
-// What all of the request's data is when nothing went wrong.
+// Requires that all of the request's data was compared and right.
 inline void check_clean(const MeasureResult& result, std::size_t checked_bytes) {
   CHECK_FALSE(result.aborted);
   CHECK(result.mismatches.empty());
   CHECK(result.checked_bytes == checked_bytes);
 }
 
-// What a call returns that is aborted this long after its begin.
+// The result of a measurement that is aborted after this time.
 inline MeasureResult measure_aborted(Session& session, const MeasureRequest& request,
                                      std::chrono::milliseconds after) {
   std::thread aborting([&] {
@@ -262,7 +261,7 @@ inline MeasureResult measure_aborted(Session& session, const MeasureRequest& req
   return result;
 }
 
-// The error that a call ends with.
+// The error that the call throws.
 template <class Call>
 Error error_of(const Call& call) {
   try {

@@ -33,7 +33,7 @@ TEST_CASE("every index has a thread of its own, the same in every job") {
   CHECK(ids_of_run(team, 2) == Ids(first.begin(), first.begin() + 2));
 }
 
-TEST_CASE("a job runs once for each index, and for none of an empty job") {
+TEST_CASE("a job runs once for each index, and never if its size is 0") {
   Team team([] {});
   for (const std::size_t size : {4, 0, 1, 4, 2}) {
     std::vector<std::atomic<int>> calls(4);
@@ -101,7 +101,7 @@ TEST_CASE("a job can be watched while it runs") {
   CHECK(std::chrono::steady_clock::now() - begin >= std::chrono::milliseconds(40));
 }
 
-TEST_CASE("a failure of the watcher is thrown after all jobs have ended, and it is not called again") {
+TEST_CASE("a watcher's failure is thrown after all jobs have ended, and the watcher is not called again") {
   Team team([] {});
   std::atomic<bool> may_end{false};
   std::atomic<int> ended{0};
@@ -111,7 +111,7 @@ TEST_CASE("a failure of the watcher is thrown after all jobs have ended, and it 
         3,
         [&](std::size_t) {
           while (!may_end) std::this_thread::yield();
-          // Longer than between two looks.
+          // Longer than the interval of the watcher.
           std::this_thread::sleep_for(std::chrono::milliseconds(50));
           ended.fetch_add(1);
         },
@@ -127,8 +127,7 @@ TEST_CASE("a failure of the watcher is thrown after all jobs have ended, and it 
   CHECK_NOTHROW(ids_of_run(team, 3));
 }
 
-TEST_CASE(
-    "threads that the system does not start are an error of its own; the team goes on with those it has") {
+TEST_CASE("a refused thread has its own error, and the team stays usable with the threads it has") {
   std::size_t limit = 2;
   std::size_t started = 0;
   Team team([] {},
@@ -176,7 +175,7 @@ TEST_CASE("jobs of several callers run one after the other") {
   CHECK(overlaps == 0);
 }
 
-TEST_CASE("a team ends its threads, whether they ever ran a job or not") {
+TEST_CASE("destroying a team ends its threads, even those that never ran a job") {
   {
     const Team unused([] {});
   }

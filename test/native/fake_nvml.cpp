@@ -19,7 +19,7 @@ FakeDevice the_device;
 
 using Device = FakeDevice*;
 
-// Writes what a call tells of the one device there is.
+// Writes a value of the only device.
 template <class Value>
 int tell(Device device, const Value& value, Value* told) {
   if (device != &the_device || told == nullptr) return kErrorInvalidArgument;
@@ -39,7 +39,7 @@ PINBENCH_EXPORT int nvmlShutdown() {
   return kSuccess;
 }
 
-// The version ends with the number of bytes that the caller says there are, all of which are written.
+// The version ends with the size of the caller's buffer, all of which is written.
 PINBENCH_EXPORT int nvmlSystemGetDriverVersion(char* version, unsigned length) {
   const std::string text = "580.00." + std::to_string(length);
   if (version == nullptr) return kErrorInvalidArgument;
@@ -56,7 +56,7 @@ PINBENCH_EXPORT int nvmlDeviceGetHandleByPciBusId_v2(const char* id, Device* dev
   return kSuccess;
 }
 
-// Calls that tell one number of a device.
+// Calls that return one number of a device.
 #define PINBENCH_TELL(symbol, type, value)                \
   PINBENCH_EXPORT int symbol(Device device, type* told) { \
     return tell<type>(device, value, told);               \
@@ -69,11 +69,11 @@ PINBENCH_TELL(nvmlDeviceGetGpuMaxPcieLinkGeneration, unsigned, 6)
 PINBENCH_TELL(nvmlDeviceGetPcieReplayCounter, unsigned, 17)
 PINBENCH_TELL(nvmlDeviceGetPowerUsage, unsigned, 120'500)
 PINBENCH_TELL(nvmlDeviceGetEnforcedPowerLimit, unsigned, 700'000)
-// The name that drivers before 535 have for the reasons; the new one is missing. Idle, thermal slowdown of
-// the hardware, and one that is not known here.
+// The call's name before driver 535; the new name is missing. Reasons: idle, hardware thermal slowdown, and
+// an unknown one.
 PINBENCH_TELL(nvmlDeviceGetCurrentClocksThrottleReasons, unsigned long long, 0x1 | 0x40 | 0x8000)
 
-// Two numbers, by which of them is asked for; others are refused.
+// Calls that return one of two numbers, by an argument; other arguments fail.
 #define PINBENCH_TELL_BY(symbol, type, first, first_value, second, second_value)    \
   PINBENCH_EXPORT int symbol(Device device, int which, type* told) {                \
     if (which != (first) && which != (second)) return kErrorInvalidArgument;        \
@@ -92,8 +92,8 @@ struct FakeProcess {
   unsigned compute_instance_id;
 };
 
-// 40 processes, 1000 to 1039, with a MiB more each; of the last one the memory is not known. Written are as
-// many as the caller says that there is room for.
+// 40 processes, 1000 to 1039, each with 1 MiB more than the one before; the last one's memory is unknown.
+// Writes as many as the caller has room for.
 PINBENCH_EXPORT int nvmlDeviceGetComputeRunningProcesses_v3(Device device, unsigned* count,
                                                             FakeProcess* processes) {
   constexpr unsigned kProcesses = 40;
@@ -115,7 +115,7 @@ PINBENCH_EXPORT int nvmlDeviceGetUtilizationRates(Device device, FakeUtilization
   return tell(device, {37, 12}, utilization);
 }
 
-// Uncorrected, since the driver was loaded.
+// Only uncorrected errors since the driver was loaded.
 PINBENCH_EXPORT int nvmlDeviceGetTotalEccErrors(Device device, int type, int counter,
                                                 unsigned long long* errors) {
   return tell(device, type == 1 && counter == 0 ? 3ull : 99ull, errors);

@@ -20,7 +20,7 @@ std::string code_of(Loader& loader) {
       .code();
 }
 
-// A driver that finds out whether anything of its device is freed while one of its streams is still at work.
+// A driver that notices if memory is freed while one of its streams is still busy.
 class WatchedDriver {
  public:
   explicit WatchedDriver(const Environment& environment = {}) : driver_(emulated_driver(environment)) {
@@ -33,7 +33,7 @@ class WatchedDriver {
   }
 
   const std::shared_ptr<CudaDriver>& driver() const { return driver_; }
-  // Events were recorded, and nothing was freed under way.
+  // True if events were recorded, and nothing was freed while a stream was busy.
   bool waited_before_it_freed() const { return !streams_.empty() && !freed_under_way_; }
 
  private:
@@ -82,9 +82,9 @@ TEST_CASE("a file that cannot be read ends the loader, and the message names it"
   }
 }
 
-TEST_CASE("descriptors that run out are an error of its own, and none is lost") {
+TEST_CASE("running out of file descriptors has its own error, and leaks none") {
   TestSession session;
-  take(*session.open_loader(loader_options(1)), 1);  // what libraries open once is open now
+  take(*session.open_loader(loader_options(1)), 1);  // so that files that libraries open once are open
   const std::size_t before = entries_of("/proc/self/fd");
   rlimit old_limit{};
   REQUIRE(getrlimit(RLIMIT_NOFILE, &old_limit) == 0);
@@ -101,7 +101,7 @@ TEST_CASE("descriptors that run out are an error of its own, and none is lost") 
   CHECK(entries_of("/proc/self/fd") == before);
 }
 
-TEST_CASE("the driver's failures end the loader, wherever they occur") {
+TEST_CASE("a failing driver call ends the loader, wherever it occurs") {
   struct Case {
     const char* faults;
     const char* code;
@@ -132,7 +132,7 @@ TEST_CASE("the driver's failures end the loader, wherever they occur") {
   take(*session.open_loader(loader_options(1)), 1);
 }
 
-TEST_CASE("closing and aborting end a loader at any point of it") {
+TEST_CASE("closing or aborting ends a loader at any time") {
   for (const bool abort : {false, true}) {
     TestSession session;
     for (const std::size_t workers : {0ul, 3ul}) {
@@ -149,7 +149,7 @@ TEST_CASE("closing and aborting end a loader at any point of it") {
           loader->close();
         }
       });
-      // Ends with what there is, long before a minute is over.
+      // Ends with the arrivals so far, long before a minute is over.
       const auto begin_ns = now_ns();
       while (!loader->arrivals(seconds(60)).arrivals_ns.empty()) {
       }
@@ -164,14 +164,14 @@ TEST_CASE("closing and aborting end a loader at any point of it") {
 
 TEST_CASE("a loader that fails waits for the copy under way before it frees its memory") {
   const Folder folder;
-  // A copy takes far longer than making a batch does.
-  const WatchedDriver watched(with_faults("h2d:slow=1000"));
+  // A copy of 16 KiB takes 20 ms, far longer than making a batch.
+  const WatchedDriver watched(with_setting("LINK", "819200"));
   {
     TestSession session(watched.driver());
     auto options = loader_options(0, true);
     options.batch_samples = 1;
     options.non_blocking = true;
-    // In an order that the seed decides, the missing one within the first three.
+    // The seed decides the order; the missing file is among the first three.
     options.files = {folder.add("a", "content"), folder.add("b", "content"), folder.path("missing")};
     const auto loader = session.open_loader(options);
     CHECK(code_of(*loader) == "FILE_UNREADABLE");
@@ -184,12 +184,12 @@ TEST_CASE("closing waits for the copy under way before it frees its memory") {
   auto options = loader_options(0, true);
   options.sample_bytes = 64 * kKiB;
   options.non_blocking = true;
-  // A copy takes some 20 ms, which is far more than making a batch takes.
-  const WatchedDriver watched(with_faults("h2d:slow=1000"));
+  // A copy of 256 KiB takes 20 ms, far longer than making a batch.
+  const WatchedDriver watched(with_setting("LINK", "13107200"));
   {
     TestSession session(watched.driver());
     const auto loader = session.open_loader(options);
-    take(*loader, 2);  // from now on one is always under way
+    take(*loader, 2);  // from now on, a copy is always under way
     loader->close();
   }
   CHECK(watched.waited_before_it_freed());
@@ -206,7 +206,7 @@ TEST_CASE("an abort ends workers that wait, and keeps loaders from opening") {
   CHECK(code_from([&] { session.open_loader(options); }) == "ABORTED");
 }
 
-TEST_CASE("what arrived comes before the failure that ended it, which is the first one") {
+TEST_CASE("a failed loader reports its arrivals first, then the first failure") {
   ArrivalLog log;
   log.add(1, 2, 3);
   log.end(std::make_exception_ptr(Error("FIRST", "")));
@@ -215,7 +215,7 @@ TEST_CASE("what arrived comes before the failure that ended it, which is the fir
   CHECK(code_from([&] { log.take(seconds(20)); }) == "FIRST");
 }
 
-TEST_CASE("the most memory is that of any moment, not of the last") {
+TEST_CASE("a memory meter keeps its peak") {
   MemoryMeter meter;
   meter.add(3);
   meter.remove(2);

@@ -28,7 +28,7 @@ inline LoaderOptions loader_options(std::size_t workers, bool pin_memory = false
   return options;
 }
 
-// What has come once there are `batches`.
+// Waits for `batches` arrivals; returns all.
 inline LoaderArrivals take(Loader& loader, std::size_t batches) {
   LoaderArrivals all;
   while (all.arrivals_ns.size() < batches) {

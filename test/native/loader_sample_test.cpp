@@ -1,4 +1,4 @@
-// What a loader's batches are made of.
+// The samples of a loader's batches.
 #include <algorithm>
 #include <atomic>
 #include <set>
@@ -8,7 +8,7 @@
 namespace pinbench::test::loader_sample {
 namespace {
 
-TEST_CASE("every round has each file once, in an order of its own that the seed decides") {
+TEST_CASE("every round reads each file once, in a new order that the seed decides") {
   for (const std::size_t count : {1ul, 2ul, 5ul, 16ul, 1000ul}) {
     for (const std::uint64_t round : {0ul, 1ul, 7ul}) {
       std::set<std::size_t> seen;
@@ -27,7 +27,7 @@ TEST_CASE("every round has each file once, in an order of its own that the seed 
   CHECK(first(42, 0) != first(43, 0));
 }
 
-TEST_CASE("a batch's memory holds the samples: the files' bytes repeated and cut, or what changes") {
+TEST_CASE("a batch holds its samples: the files' bytes repeated and cut, or changing bytes without files") {
   const Folder folder;
   auto options = loader_options(1);
   options.sample_bytes = 10;
@@ -62,7 +62,7 @@ TEST_CASE("a batch's memory holds the samples: the files' bytes repeated and cut
   CHECK(memory != before);
 }
 
-TEST_CASE("a loader goes on where another one stopped: no sample twice, none left out") {
+TEST_CASE("a loader continues where another one stopped: no sample twice, none left out") {
   const Folder folder;
   auto options = loader_options(1);
   options.batch_samples = 3;
@@ -92,7 +92,7 @@ TEST_CASE("a loader goes on where another one stopped: no sample twice, none lef
   parts += samples_of(1);
   std::sort(parts.begin(), parts.begin() + 10);
   CHECK(parts.substr(0, 10) == "abcdefghij");
-  // Two that take turns have all of them together.
+  // Two loaders that take turns have all samples together.
   options.sample_stride = 2;
   options.first_sample = 0;
   parts = samples_of(2).substr(0, 5);
@@ -117,7 +117,7 @@ TEST_CASE("a file that was read leaves the page cache on request") {
   options.drop_files = true;
   REQUIRE(maker.make_batch(1, memory, nullptr));
   CHECK_FALSE(is_cached(options.files[0]));
-  // Of the last batch all but the first sample came from storage, in whole pages.
+  // In the last batch, all samples but the first came from storage, in whole pages.
   CHECK(recipe.storage_bytes >= 3 * 100'000);
   CHECK(recipe.storage_bytes < 4 * 128 * 1024);
 }

@@ -1,4 +1,4 @@
-// The model of a training job's loader. Nothing here asserts a speed: only orders and amounts.
+// The model of a training job's loader. Tests check orders and amounts, never speeds.
 #include <algorithm>
 #include <future>
 #include <mutex>
@@ -16,7 +16,7 @@ void check_ascending(const LoaderArrivals& arrivals) {
   CHECK(std::is_sorted(arrivals.arrivals_ns.begin(), arrivals.arrivals_ns.end()));
 }
 
-// The order in which a loader makes copies, launches kernels and waits for events, one letter a call.
+// Records the order in which a loader copies, launches kernels and waits for events: one letter a call.
 class RecordedDriver {
  public:
   RecordedDriver() {
@@ -27,7 +27,7 @@ class RecordedDriver {
   }
 
   const std::shared_ptr<CudaDriver>& driver() const { return driver_; }
-  // From the first copy on: the step is timed before.
+  // The calls from the first copy on; the step is timed before it.
   std::string calls() {
     const std::lock_guard lock(mutex_);
     return calls_.substr(calls_.find('c'));
@@ -50,7 +50,7 @@ class RecordedDriver {
   std::set<cu::Stream> streams_;
 };
 
-// Two copies at most are under way: whether one or two depends on how long making a batch takes.
+// One or two copies are under way, depending on how long making a batch takes.
 bool has_two_copies_under_way_at_most(const std::string& calls) {
   std::size_t under_way = 0;
   for (const char call : calls) {
@@ -62,7 +62,7 @@ bool has_two_copies_under_way_at_most(const std::string& calls) {
 
 }  // namespace
 
-TEST_CASE("batches arrive, with workers and without, pinned and not, waiting for copies and not") {
+TEST_CASE("batches arrive with and without workers, pinned or not, blocking or not") {
   TestSession session;
   for (const std::size_t workers : {0ul, 1ul, 3ul}) {
     for (const bool pin_memory : {false, true}) {
@@ -89,12 +89,12 @@ TEST_CASE("batches arrive, with workers and without, pinned and not, waiting for
   }
 }
 
-TEST_CASE("no more batches are held than the workers may make ahead, one being taken and one pinned") {
+TEST_CASE("no more batches are held than workers may make ahead, plus one being taken and one pinned") {
   TestSession session;
   for (const bool pin_memory : {false, true}) {
     auto options = loader_options(2, pin_memory);
     options.prefetch_factor = 3;
-    options.step.duration_ns = 5'000'000;  // a consumer that is slow
+    options.step.duration_ns = 5'000'000;  // a slow consumer
     const auto loader = session.open_loader(options);
     const auto arrivals = take(*loader, 12);
     CHECK(arrivals.shared_memory_bytes <= 7 * options.batch_bytes());
@@ -103,7 +103,7 @@ TEST_CASE("no more batches are held than the workers may make ahead, one being t
   }
 }
 
-TEST_CASE("a batch that is taken wakes the worker whose turn it is to make one more") {
+TEST_CASE("taking a batch wakes the worker that may make the next one") {
   const AbortFlag abort;
   auto options = loader_options(3);
   options.prefetch_factor = 1;
@@ -117,7 +117,7 @@ TEST_CASE("a batch that is taken wakes the worker whose turn it is to make one m
     };
     for (std::uint64_t index = 0; index + 3 < batch; ++index) take_one(index);
     auto leave = std::async(std::launch::async, [&] { return flow.wait_for_leave(batch); });
-    // It waits by then, or finds later that it need not.
+    // The worker waits by now, or will find that it need not.
     CHECK(leave.wait_for(milliseconds(20)) == std::future_status::timeout);
     take_one(batch - 3);
     leave.wait_for(seconds(20));
@@ -140,7 +140,7 @@ TEST_CASE("the step is timed alone, and batches come no faster than steps") {
   REQUIRE(loader->step_ns().has_value());
   CHECK(*loader->step_ns() >= 3.99e6);
   const auto arrivals = take(*loader, 12).arrivals_ns;
-  CHECK(arrivals[11] - arrivals[3] >= 7 * 3.9e6);  // 3 may still be on their way before the first step ends
+  CHECK(arrivals[11] - arrivals[3] >= 7 * 3.9e6);  // 3 batches may still arrive before the first step ends
   loader->close();
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("the loop waits for each step and each copy, unless copies may overlap
     for (const bool has_step : {false, true}) {
       CAPTURE(pin_memory);
       CAPTURE(has_step);
-      // Neither what the device is asked to do nor its order depends on how long anything takes.
+      // The device's work and its order do not depend on how long anything takes.
       RecordedDriver record;
       TestSession session(record.driver());
       auto options = loader_options(0, pin_memory);
@@ -172,7 +172,7 @@ TEST_CASE("the loop waits for each step and each copy, unless copies may overlap
   }
 }
 
-TEST_CASE("making is timed where it is done, whatever the loop waits for") {
+TEST_CASE("the time of making batches is measured, with workers and without") {
   TestSession session;
   for (const std::size_t workers : {0ul, 2ul}) {
     auto options = loader_options(workers);
@@ -186,7 +186,7 @@ TEST_CASE("making is timed where it is done, whatever the loop waits for") {
   }
 }
 
-TEST_CASE("waiting and copying are those of all batches, not of the last one") {
+TEST_CASE("waiting and copying times are sums over all batches") {
   // A batch of 64 KiB takes 2 ms on this link.
   constexpr double kCopyNs = 2e6;
   TestSession session(with_setting("LINK", "32768000"));
@@ -206,7 +206,7 @@ TEST_CASE("waiting and copying are those of all batches, not of the last one") {
         CHECK(now.copy_ns >= before.copy_ns + 0.999 * kCopyNs * static_cast<double>(now.arrivals_ns.size()));
         before = now;
       }
-      // Without workers the loop waits for the making of each; the calibration of so short a time may be off.
+      // Without workers the loop waits while each batch is made; calibration of so short a time may be off.
       if (workers == 0) CHECK(before.wait_ns >= static_cast<double>(batches) * 4 * 0.5e6 * 0.5);
       CHECK(before.wait_ns > 0);
       loader->close();
@@ -214,10 +214,10 @@ TEST_CASE("waiting and copying are those of all batches, not of the last one") {
   }
 }
 
-TEST_CASE("pinned memory is that of all batches that are held at once") {
+TEST_CASE("the pinned memory of a loader covers all batches that are held at once") {
   TestSession session;
   auto options = loader_options(2, true);
-  options.step.duration_ns = 5'000'000;  // a consumer that is slow: workers come to their limit
+  options.step.duration_ns = 5'000'000;  // a slow consumer: workers reach their limit
   const auto loader = session.open_loader(options);
   std::size_t pinned_bytes = 0;
   for (int batches = 0; batches < 400 && pinned_bytes < 3 * options.batch_bytes(); ++batches)
@@ -231,7 +231,7 @@ TEST_CASE("pinned memory is that of all batches that are held at once") {
   uneven->close();
 }
 
-TEST_CASE("samples cost CPU time and have the bytes of files") {
+TEST_CASE("samples take CPU time and have the bytes of files") {
   TestSession session;
   const Folder folder;
   for (const std::size_t workers : {0ul, 2ul}) {
@@ -246,7 +246,7 @@ TEST_CASE("samples cost CPU time and have the bytes of files") {
   }
 }
 
-TEST_CASE("a session has one loader at a time, which waits for batches no longer than requested") {
+TEST_CASE("a session has one loader at a time, which waits for batches only as long as requested") {
   TestSession session;
   auto options = loader_options(1);
   options.sample_cost_ns = 200'000'000;

@@ -3,6 +3,5 @@
 
 #include <thread>
 
-// ThreadSanitizer starts a thread of its own with the first one, which tests that count threads must not see
-// begin.
+// ThreadSanitizer starts its own thread with the first one. It must start before tests that count threads.
 const bool kThreadsBegan = (std::thread([] {}).join(), true);

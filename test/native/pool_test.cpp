@@ -1,5 +1,5 @@
-// Pools of pinned memory: in one piece and in several, obtained by one thread and by more, and that nothing
-// of them stays pinned, whatever fails.
+// Pools of pinned memory: in one piece or several, allocated by one thread or more; nothing stays pinned,
+// whatever fails.
 #include "pool/pool.hpp"
 
 #include <sys/mman.h>
@@ -22,11 +22,10 @@ namespace {
 
 constexpr std::size_t kBytes = 9 * kMiB;
 
-// What a session pins for itself is less.
+// More than a session pins for itself.
 constexpr std::size_t kOfSessions = 256 * kKiB;
 
-// A machine that pins no more than a pool of kBytes at a time: a second one shows that the first has been
-// given back.
+// A machine that can pin only one pool of kBytes: a second pool shows that the first was freed.
 const Environment kRoomForOne = with_setting("PINNED_LIMIT", std::to_string(kBytes + kOfSessions));
 
 constexpr PoolOptions kShapes[] = {
@@ -45,7 +44,7 @@ Environment with_room_and_faults(const std::string& faults) {
 
 using std::chrono::milliseconds;
 
-// An emulated driver that calls `pinning` while it pins memory, and notes which memory it copies to the
+// An emulated driver that calls `pinning` while it pins memory, and records the sources of copies to the
 // device.
 class WatchedDriver {
  public:
@@ -75,7 +74,7 @@ std::size_t free_hugetlb_pages() {
 
 }  // namespace
 
-TEST_CASE("a pool of every method is copied from and to, and freed completely") {
+TEST_CASE("pools of every method can be copied in both directions and are freed completely") {
   TestSession session(kRoomForOne);
   for (const auto& options : kShapes) {
     CAPTURE(static_cast<int>(options.way));
@@ -89,7 +88,7 @@ TEST_CASE("a pool of every method is copied from and to, and freed completely") 
     CHECK((pool->report().touch_ns > 0) == is_touched);
     if (pool->report().huge_page_bytes) CHECK(*pool->report().huge_page_bytes <= options.bytes);
     for (const bool to_device : {true, false}) {
-      // More copies than places, and fewer.
+      // More copies than slots, and fewer.
       CHECK(pool->copy(to_device, kMiB, 20).size() == 20);
       CHECK(pool->copy(to_device, kMiB, 3).size() == 3);
     }
@@ -102,7 +101,7 @@ TEST_CASE("a pool of every method is copied from and to, and freed completely") 
   }
 }
 
-TEST_CASE("a pool's pieces have all of its bytes and no more, and no piece is without any") {
+TEST_CASE("a pool's pieces have exactly its bytes, and no piece is empty") {
   // An odd number of bytes, more pieces than huge pages, and a last piece that is smaller than the others.
   for (const auto& [bytes, pieces] : std::vector<std::pair<std::size_t, std::size_t>>{
            {kMiB + 3 * 4096 + 1, 4}, {5 * kMiB + 12'345, 7}, {64 * kMiB + 1, 5}}) {
@@ -114,11 +113,11 @@ TEST_CASE("a pool's pieces have all of its bytes and no more, and no piece is wi
     TestSession full(limit(bytes));
     CHECK(code_from([&] { full.obtain_pool(options); }) == "CUDA_ERROR_OUT_OF_MEMORY");
   }
-  // A page each.
+  // Each piece has one page.
   TestSession().obtain_pool({PoolWay::kRegister, 3 * 4096 + 1, 4, 2})->copy(false, 4096, 8);
 }
 
-TEST_CASE("a thread's times are those of all pieces that it allocated") {
+TEST_CASE("a thread's times are sums over all pieces that it allocated") {
   constexpr std::size_t kPieces = 4;
   std::int64_t pinned_at_ns = 0;
   std::int64_t last_gap_ns = 0;
@@ -129,8 +128,8 @@ TEST_CASE("a thread's times are those of all pieces that it allocated") {
   });
   DeviceContext context(watched.driver(), 0, session_options().placement);
   CHECK(Pool(context, {PoolWay::kHostAlloc, kBytes, kPieces, 1}).report().register_ns >= kPieces * 2e6);
-  // The last piece is touched between the last two registrations; all of them take longer, unless this thread
-  // had to wait just then.
+  // The last piece is touched between the last two registrations; touching all pieces takes longer, unless
+  // this thread had to wait just then.
   bool is_touching_added_up = false;
   for (int attempt = 0; attempt < 100 && !is_touching_added_up; ++attempt) {
     const Pool pool(context, {PoolWay::kRegister, kBytes, kPieces, 1});
@@ -150,7 +149,7 @@ TEST_CASE("a pool's times are those of its slowest thread, whichever that is") {
         slowest_has_begun = true;
         std::this_thread::sleep_for(milliseconds(40));
       }
-      // So that each thread obtains one of the two pieces.
+      // So that each thread allocates one of the two pieces.
       while (!slowest_has_begun) std::this_thread::yield();
     });
     DeviceContext context(watched.driver(), 0, session_options().placement);
@@ -159,7 +158,7 @@ TEST_CASE("a pool's times are those of its slowest thread, whichever that is") {
   }
 }
 
-TEST_CASE("copies go all over a pool: round all of its slots, or over slots that lie far apart") {
+TEST_CASE("copies use all slots of a pool in turn, or slots spread over it") {
   WatchedDriver watched;
   TestSession session(watched.driver());
   const auto pool = session.obtain_pool({PoolWay::kRegister, 12 * kMiB, 3, 1});
@@ -212,11 +211,11 @@ TEST_CASE("pages that could not be registered are unmapped") {
   }
 }
 
-TEST_CASE("a call that fails while a pool is copied leaves it as it is") {
+TEST_CASE("a call that fails while a pool is copied leaves the pool usable") {
   for (const auto* call :
        {"cuMemAlloc_v2", "cuStreamCreate", "cuMemcpyHtoDAsync_v2", "cuStreamSynchronize"}) {
     CAPTURE(std::string(call));
-    // Opening a session makes calls as well: the first one after that is looked for.
+    // Opening a session makes such calls too: finds the first one after that.
     bool has_failed = false;
     for (std::size_t nth = 1; nth < 8 && !has_failed; ++nth) {
       std::optional<TestSession> session;
@@ -243,7 +242,7 @@ TEST_CASE("a call that fails while a pool is copied leaves it as it is") {
 TEST_CASE("pages that the driver goes on holding stay mapped") {
   TestSession session(with_faults(failing_call("cuMemHostUnregister", 1, cu::kErrorUnknown)));
   session.obtain_pool({PoolWay::kRegister, kBytes, 1, 1})->release();
-  // New pages at their address would be registered in part, which the driver refuses.
+  // New pages at their address would count as partly registered, which the driver refuses.
   for (int i = 0; i < 3; ++i) session.obtain_pool({PoolWay::kRegister, kBytes, 1, 1});
 }
 
@@ -254,7 +253,7 @@ TEST_CASE("an abort ends allocating between two pieces, and nothing stays pinned
     CAPTURE(options.pieces);
     TestSession session(driver);
     std::thread obtaining([&] {
-      // Again and again, so that the abort comes in the midst of it.
+      // Repeats, so that the abort comes in the middle of one.
       const auto error = error_of([&] {
         for (;;) session.obtain_pool(options)->release();
       });
@@ -262,12 +261,12 @@ TEST_CASE("an abort ends allocating between two pieces, and nothing stays pinned
     });
     session.abort();
     obtaining.join();
-    // A session that is aborted stays so; another one has all of the room.
+    // An aborted session stays aborted; another one can pin everything.
     TestSession(driver).obtain_pool(options)->release();
   }
 }
 
-TEST_CASE("a pool is freed after an abort, too, and is no longer copied") {
+TEST_CASE("a pool can be freed after an abort, but not copied") {
   const auto driver = emulated_driver(kRoomForOne);
   TestSession session(driver);
   const auto pool = session.obtain_pool(kShapes[8]);
@@ -277,7 +276,7 @@ TEST_CASE("a pool is freed after an abort, too, and is no longer copied") {
   TestSession(driver).obtain_pool(kShapes[8]);
 }
 
-TEST_CASE("remaining pools are freed with the session, even if they are still referenced") {
+TEST_CASE("closing a session frees its pools, even if they are still referenced") {
   const auto driver = emulated_driver(kRoomForOne);
   std::shared_ptr<Pool> pool;
   {
@@ -289,7 +288,7 @@ TEST_CASE("remaining pools are freed with the session, even if they are still re
   TestSession(driver).obtain_pool(kShapes[5]);
 }
 
-TEST_CASE("hugetlbfs gives its free pages, and too few of them are reported") {
+TEST_CASE("hugetlbfs pools get free pages, and too few pages are an error") {
   TestSession session;
   const PoolOptions more{PoolWay::kRegisterHugetlb, (free_hugetlb_pages() + 1) * 2 * kMiB, 1, 2};
   const auto error = error_of([&] { session.obtain_pool(more); });

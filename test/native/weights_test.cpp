@@ -1,5 +1,4 @@
-// Memory of files, and loading weights: that every way's bytes arrive, and that nothing of a file that a
-// machine refuses, or that changes, is left.
+// Memory of files, and loading weights: every method's bytes arrive, and refused or changed files are errors.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -15,7 +14,7 @@ namespace {
 constexpr WeightsWay kWays[] = {WeightsWay::kMapped,    WeightsWay::kRegistered,  WeightsWay::kMappedSlots,
                                 WeightsWay::kReadSlots, WeightsWay::kDirectSlots, WeightsWay::kStorage};
 
-// A file with a length that is no multiple of any block, removed at the end.
+// A file whose length is no multiple of any block; removed by the destructor.
 class TestFile {
  public:
   explicit TestFile(std::size_t bytes) {
@@ -34,7 +33,7 @@ class TestFile {
   std::string path_ = std::filesystem::temp_directory_path() / "pinbench-weights-XXXXXX";
 };
 
-// A piece at an odd place, one that is larger than a slot, and one that ends with the file.
+// A piece at an odd offset, one that is larger than a slot, and one that ends with the file.
 constexpr std::size_t kBytes = 36 * kMiB + 12345;
 const std::vector<WeightsPiece> kPieces = {
     {0, 8 + 75, 4097}, {0, 5000, 17 * kMiB + 3}, {0, kBytes - 1000, 1000}};
@@ -44,7 +43,7 @@ WeightsRequest request_of(const TestFile& file, WeightsWay way, std::size_t thre
   return {{file.path()}, kPieces, way, threads};
 }
 
-// No O_DIRECT: the temporary folder is one in memory.
+// A temporary folder in memory has no O_DIRECT.
 bool is_refused_here(const TestFile& file, WeightsWay way) {
   if (way != WeightsWay::kDirectSlots && way != WeightsWay::kStorage) return false;
   const int descriptor = open(file.path().c_str(), O_RDONLY | O_DIRECT);
@@ -55,7 +54,7 @@ bool is_refused_here(const TestFile& file, WeightsWay way) {
 
 }  // namespace
 
-TEST_CASE("the bytes of every method arrive, and are compared with the file") {
+TEST_CASE("every method of loading weights brings all bytes, and compares them with the file") {
   TestSession session;
   const TestFile file(kBytes);
   for (const auto way : kWays) {
@@ -70,7 +69,7 @@ TEST_CASE("the bytes of every method arrive, and are compared with the file") {
   }
 }
 
-TEST_CASE("a copy that is lost or goes wrong is found in every method that copies") {
+TEST_CASE("a lost or wrong copy of weights is found with every method that copies") {
   const TestFile file(kBytes);
   for (const auto way : kWays) {
     if (way == WeightsWay::kStorage || is_refused_here(file, way)) continue;
@@ -93,7 +92,7 @@ TEST_CASE("weights are registered for reading only, and a refusal is the driver'
     TestSession session(driver);
     session.load_weights(request_of(file, WeightsWay::kRegistered));
   }
-  // The slots were registered first.
+  // The slots are registered before the file.
   CHECK(flags == std::vector<unsigned>{cu::kHostRegisterPortable | cu::kHostRegisterDeviceMap,
                                        cu::kHostRegisterPortable | cu::kHostRegisterReadOnly});
   TestSession refusing(with_faults(failing_call("cuMemHostRegister_v2", 2, cu::kErrorNotSupported)));
@@ -102,7 +101,7 @@ TEST_CASE("weights are registered for reading only, and a refusal is the driver'
   CHECK(refusing.load_weights(request_of(file, WeightsWay::kMapped)).mismatched_bytes == 0);
 }
 
-TEST_CASE("a file that ends before its last piece has been changed or cut") {
+TEST_CASE("a file of weights that ends before its last piece is an error") {
   TestSession session;
   const TestFile file(kBytes);
   std::filesystem::resize_file(file.path(), kBytes - 1);
@@ -112,7 +111,7 @@ TEST_CASE("a file that ends before its last piece has been changed or cut") {
   }
 }
 
-TEST_CASE("what is no regular file, or cannot be opened, is refused") {
+TEST_CASE("a path that is no regular file, or cannot be opened, is refused") {
   TestSession session;
   for (const std::string path : {"/", "/dev/null", "/nowhere"}) {
     const WeightsRequest request{{path}, {{0, 0, 1}}, WeightsWay::kReadSlots, 1};
@@ -120,7 +119,7 @@ TEST_CASE("what is no regular file, or cannot be opened, is refused") {
   }
 }
 
-TEST_CASE("invalid requests are refused") {
+TEST_CASE("invalid requests to load weights are refused") {
   TestSession session;
   const TestFile file(100);
   const auto code_of = [&](const std::vector<WeightsPiece>& pieces, std::size_t threads) {
@@ -136,14 +135,14 @@ TEST_CASE("invalid requests are refused") {
   CHECK(code_of({{0, 0, 1}}, 1000) == "INVALID_REQUEST");
 }
 
-TEST_CASE("an abort ends the pass") {
+TEST_CASE("an abort ends a pass over weights") {
   TestSession session;
   const TestFile file(kBytes);
   session.abort();
   CHECK(code_from([&] { session.load_weights(request_of(file, WeightsWay::kMapped)); }) == "ABORTED");
 }
 
-TEST_CASE("memory of a file has no name, is read-only, and holds what is filled in") {
+TEST_CASE("memory of a file is read-only, shows what its writable mapping has, and needs a folder") {
   DeviceContext context(emulated_driver(), 0, session_options().placement);
   const std::string folder = std::filesystem::temp_directory_path();
   for (const auto kind : {HostMemoryKind::kFile, HostMemoryKind::kFileRegistered}) {
@@ -171,7 +170,7 @@ TEST_CASE("a read-only mapping cannot be registered for writing") {
   });
 }
 
-TEST_CASE("copies of a file's memory are clean, and a wrong one is found, also where each is compared") {
+TEST_CASE("copies from a file's memory are right, and a wrong one is found in both ways of comparing") {
   for (const auto memory : {CopyMemory::kFile, CopyMemory::kFileRegistered}) {
     for (const auto verify : {Verify::kLastCopies, Verify::kEveryCopy}) {
       auto request = request_for(Direction::kHostToDevice, memory, 64 * kKiB, 2);

@@ -17,9 +17,8 @@ import { documentOf } from "./drawn/run-report.js";
 import { randomTuning } from "./drawn/tune.js";
 
 /*
- * What pinbench prints, as files that a diff shows and a reviewer reads: each kind of document, verdict, view and format
- * once or twice, of inputs that differ where the code tells them apart. `npx vitest run test/outputs -u` writes them anew;
- * `npm run same` compares many more.
+ * What pinbench prints, as files for a reviewer: each kind of document, verdict, view and format once or twice.
+ * `npx vitest run test/outputs -u` rewrites them; `npm run same` compares many more.
  */
 
 afterAll(endCalls);
@@ -30,7 +29,7 @@ const lines = readFileSync(new URL("./commands.txt", import.meta.url), "utf8")
   .split("\n")
   .filter(Boolean);
 
-describe("a command prints what its file in texts/ says", () => {
+describe("a command prints what its file in texts/ records:", () => {
   it.each(lines)("%s", async (line) => {
     const [command] = line.split(" ").filter((word) => !/^(in\/|[A-Z_]+=)/.test(word));
     const name = `${command}/${line.replaceAll("/", "-").replaceAll(" ", "_")}`;
@@ -45,7 +44,7 @@ const views: Readonly<Record<string, Partial<Screen>>> = {
   whole: { columns: 120 },
 };
 
-/** Documents by what makes them: the seeds whose texts together have the most kinds of lines, each in one view. */
+/** Seeds and views by kind of document, chosen so that their texts have the most kinds of lines. */
 const documents: Readonly<Record<string, string>> = {
   comparison:
     "3 brief, 12 whole, 21 narrow, 27 whole, 34 markdown, 36 brief, 40 junit, 44 github, 51 whole, 55 brief, 56 narrow, 60 whole, 68 markdown",
@@ -83,7 +82,7 @@ const makers: Readonly<
   tuning: ["tuning", randomTuning],
 };
 
-/** The usual one, one that is refused and unsteady, and one that was interrupted before its first pass. */
+/** A usual load, one with a refused method and wrong data, and one interrupted before its first pass. */
 const loads = [
   buildLoad(),
   buildLoad({
@@ -112,8 +111,8 @@ const rows = Object.entries(documents).flatMap(([name, seeds]) =>
   }),
 );
 
-describe("a document's text is what its file in texts/ says", () => {
-  it.each(rows)("$name $seed, $view", async ({ name, seed, view }) => {
+describe("a document is drawn as its file in texts/ records:", () => {
+  it.each(rows)("$name of seed $seed, view $view", async ({ name, seed, view }) => {
     const [kind, make] = makers[name] ?? ["result", (number: number) => documentOf(name, number)];
     const document = JSON.parse(JSON.stringify(await make(seed)));
     const text =

@@ -31,21 +31,21 @@ const noTime = { mayTry: () => false };
 /** In MiB: what the machine gives, what is found and refused, and what is tried for it, if that is known. */
 type Row = [string, number, Partial<BisectionOptions>, number | undefined, number | undefined, number[]?];
 
-describe("the largest amount", () => {
+describe("the largest amount of memory that a machine grants", () => {
   it.each<Row>([
-    ["to the unit, with tries enough", 700, {}, 700, 702],
-    ["to the unit, of a limit between two", 701, {}, 700, 702],
-    ["a single unit", 2, {}, 2, 4],
+    ["to the unit, with enough tries", 700, {}, 700, 702],
+    ["to the unit below, if the limit is between two units", 701, {}, 700, 702],
+    ["to be a single unit", 2, {}, 2, 4],
     ["to be nothing after one unit was refused", 0, {}, 0, 2, [2]],
     ["to be nothing without a try if one unit was refused before", 0, { refusedBytes: 2 * MiB }, 0, 2, []],
-    ["a part, in five tries", 700, { mostTries: 5 }, 640, 704, [2, 512, 768, 640, 704]],
-    ["as far as the time goes", 700, { mayTry: (bytes) => bytes < 600 * MiB }, 512, 1024, [2, 512]],
-    ["not at all, without time for a try", 700, noTime, undefined, undefined, []],
-    ["what is known, without time for a try", 700, known(64, noTime), 64, 1024, []],
+    ["only roughly, in five tries", 700, { mostTries: 5 }, 640, 704, [2, 512, 768, 640, 704]],
+    ["as precisely as the time allows", 700, { mayTry: (bytes) => bytes < 600 * MiB }, 512, 1024, [2, 512]],
+    ["not at all without time for a try", 700, noTime, undefined, undefined, []],
+    ["to be the known amount without time for a try", 700, known(64, noTime), 64, 1024, []],
     ["to be the known amount if that is less than a unit", 700, known(1, noTime), 1, 1024, []],
-    ["above what is known", 700, known(512), 700, 702],
+    ["above the known amount", 700, known(512), 700, 702],
     ["from a known amount that is no whole number of units", 65, known(65), 65, 66],
-    ["a unit below what was refused", 62, known(62, { refusedBytes: 64 * MiB }), 62, 64, []],
+    ["a unit below the refused amount", 62, known(62, { refusedBytes: 64 * MiB }), 62, 64, []],
   ])("is found %s", async (_, limit, more, found, refused, tried) => {
     const all = await search(limit * MiB, more);
     const inMiB = (bytes?: number) => bytes && bytes / MiB;

@@ -8,7 +8,7 @@ import { fixtureRoot } from "../helpers/fixture-root.js";
 import { nativeError, withStoppedClock } from "../measure/support.js";
 import { FakeDevice, GiB, isWarmUp, MiB, measurement } from "./fake-pools.js";
 
-/* What is obtained, how often and in which order, on a device and a machine that are played; snapshots/pools has it. */
+/* Which pools are allocated, how often and in which order, on a simulated machine, against snapshots/pools. */
 
 withStoppedClock();
 
@@ -263,7 +263,7 @@ describe("a measurement of pools", () => {
     await expect(`${resultOf(world, found)}\n`).toMatchFileSnapshot(`snapshots/pools/${name}.txt`);
   });
 
-  it("reports an error of the program itself as such", async () => {
+  it("rejects with an error of pinbench's own code", async () => {
     const world = new World();
     world.device.beforeObtain = () => {
       throw new RangeError("a fault");

@@ -75,7 +75,7 @@ async function documentOf(...args: Parameters<typeof pinningOn>) {
   return document;
 }
 
-describe("the document", () => {
+describe("the document of pinbench pin", () => {
   it("has the device, the machine and the time that it took, waiting included", async () => {
     const document = await documentOf(new FakeDevice(), { waitedMs: 5000 });
     expect(document).toMatchObject({
@@ -100,13 +100,13 @@ describe("the document", () => {
     expect(torchRounding).toMatchObject({ sizeBytes: 3 * GiB, pinnedBytes: 4 * GiB });
   });
 
-  it("has its whole budget after it has waited for the device", async () => {
+  it("does not charge the wait for the device to its budget", async () => {
     const request = { budgetNs: 4e9 };
     const { pools } = await documentOf(new FakeDevice(), { waitedMs: 5000, request });
     expect(pools.map(({ outcome }) => outcome)).not.toContain("omitted");
   });
 
-  it("tells why registering is refused", async () => {
+  it("says why registering is refused", async () => {
     const device = refusing(({ way }) => way === "register-huge", "CUDA_ERROR_OUT_OF_MEMORY");
     const reason = expect.stringMatching(/^the driver registers no memory/);
     expect(await documentOf(device)).toMatchObject({
@@ -115,7 +115,7 @@ describe("the document", () => {
   });
 });
 
-it("the requested device is used, and its other users are read at the end unless it was interrupted", async () => {
+it("pin uses the requested device, and looks for its other users at the end unless interrupted", async () => {
   const { pinning, looks, sessions } = pinningOn(new FakeDevice());
   expect(pinning.document().status).toBe("aborted");
   await pinning.measure();
@@ -134,7 +134,7 @@ it("a lost device is reported with its error", async () => {
   });
 });
 
-it("calls are watched only if that is requested", async () => {
+it("pin measures how long other calls stall only if that is requested", async () => {
   expect((await documentOf(new FakeDevice())).stalls).toBeNull();
   const { stalls } = await documentOf(new FakeDevice(), { request: { stalls: true } });
   expect(stalls!.pieces.map(({ way, pieceBytes }) => `${way} ${pieceBytes / MiB}`)).toEqual(
@@ -142,7 +142,7 @@ it("calls are watched only if that is requested", async () => {
   );
 });
 
-it("free pages of hugetlbfs count with 2 MiB each, and are not known where the kernel has none", async () => {
+it("free pages of hugetlbfs count as 2 MiB each, and are unknown if the kernel reports none", async () => {
   const request: PinRequest = {
     ...{ backend: "emulated", device: 0, sizesBytes: [4 * MiB], maxPinnedBytes: null, budgetNs: 1e9 },
     ...{ numa: "local", threads: null, stalls: false },

@@ -66,7 +66,7 @@ const withoutCode = (pinning: Pinning, columns: number, more = {}) =>
 describe.each([
   ["pin", usual],
   ["pin-limited", limited],
-] as const)("the text of %s", (name, pinning) => {
+] as const)("the report of pinbench pin (%s)", (name, pinning) => {
   it.each([60, 80])("matches its snapshot in %i columns, and is no wider", async (columns) => {
     const text = withoutCode(pinning, columns);
     await expect(text).toMatchFileSnapshot(`snapshots/${name}-${columns}.txt`);
@@ -110,7 +110,7 @@ const fragmented = (() => {
   });
 })();
 
-it("the waits of calls and what torch would pin are reported", async () => {
+it("the report shows how long calls wait, and what torch would pin", async () => {
   await expect(withoutCode(fragmented, 100)).toMatchFileSnapshot("snapshots/pin-stalls-100.txt");
 });
 
@@ -230,7 +230,7 @@ const situations: [situation: string, pinning: Pinning][] = [
   ["waits with nothing pinned too", waiting(310, 12)],
 ];
 
-it("each situation is reported in its own words and figures", async () => {
+it("the report's words and figures in each situation match their snapshot", async () => {
   const linesOf = (pinning: Pinning) => withoutCode(pinning, 240).split("\n");
   const usually = new Set(linesOf(buildPinning()));
   const texts = situations.map(([situation, pinning]) => {

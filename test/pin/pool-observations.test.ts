@@ -20,7 +20,7 @@ const sample = (seconds: number, rate: number, pinnedBytes: number): PoolSample 
 });
 const shape = { way: "register-huge", threads: 4 } as const;
 
-it("a pool that was measured has the deviations of its times and rates, and its last memory", () => {
+it("a measured pool records the median and range of its times and rates, and its last memory", () => {
   const pool = new PoolObservations(16 * GB, shape);
   pool.samples.push(sample(3, 10, 4), sample(1, 20, 5), sample(2, 40, 6));
   pool.reason = "an earlier attempt failed";
@@ -48,7 +48,7 @@ it("a pool that was measured has the deviations of its times and rates, and its 
   });
 });
 
-it("a pool that was not measured has no figures, and why", () => {
+it("a pool that was not measured has a reason instead of figures", () => {
   const pool = new PoolObservations(16 * GB, shape);
   expect(pool).toMatchObject({ samples: [], isMeasured: false, obtainNs: Number.POSITIVE_INFINITY });
   pool.reason = "no time was left";

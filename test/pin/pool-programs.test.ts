@@ -42,7 +42,7 @@ const verdict = (program: string, args: readonly string[]) => {
 };
 const accepted = { status: 0, said: "" };
 
-it("each method has its programs, for the measured device and its node", async () => {
+it("each method has a C and a Python program, for the measured device and its NUMA node", async () => {
   const onNode = pools.map((pool) => ({ ...pool, device: 3, numaNode: 1, hugePageBytes: 512 * MiB }));
   const codes = [...pools, ...onNode].flatMap((pool) => [cProgram(pool), pythonProgram(pool)]);
   for (const code of codes) expect(code.split("\n").filter((line) => line.length > 90)).toEqual([]);
@@ -77,7 +77,7 @@ const alignment = ({ way, hugePageBytes }: (typeof ran)[number]) =>
   way === "register-huge" ? { ALIGNMENT: String(hugePageBytes) } : {};
 
 describe.skipIf(include === undefined || !has("gcc"))("the C programs, on a runtime without a GPU,", () => {
-  it.each(ran)("allocate all of it, and free it: %o", (part) => {
+  it.each(ran)("allocate the whole pool and free it: %o", (part) => {
     const source = written("ran.c", cProgram(poolOf(part)));
     const program = join(folder, "ran");
     const runtime = fileURLToPath(new URL("fake_cudart.c", import.meta.url));
@@ -97,13 +97,13 @@ describe.skipIf(include === undefined || !has("gcc"))("the C programs, on a runt
 });
 
 describe.skipIf(!has("python3"))("the Python modules", () => {
-  it("are Python", () => {
+  it("are valid Python", () => {
     const parse = "import ast, sys\nfor path in sys.argv[1:]: ast.parse(open(path).read(), path)";
     const files = pools.map((pool) => written(`${pool.way}.py`, pythonProgram(pool)));
     expect(verdict("python3", ["-c", parse, ...files])).toEqual(accepted);
   });
 
-  it.each(ran)("allocate all of it, and free it, with a torch without a GPU: %o", (part) => {
+  it.each(ran)("allocate the whole pool and free it, with a stand-in for torch: %o", (part) => {
     const path = written("ran.py", pythonProgram(poolOf(part)));
     const torch = fileURLToPath(new URL("fake_torch", import.meta.url));
     const run = (env: NodeJS.ProcessEnv) =>

@@ -27,17 +27,17 @@ describe("the sizes of pools", () => {
       [GiB],
       1,
     ],
-    ["of less memory", null, limits(31 * GiB), [GiB], 1],
-    ["of an emulated device", null, { ...limits(180 * GiB), emulated: true }, [64 * MiB], 0],
+    ["of the default list below the limit on a smaller machine", null, limits(31 * GiB), [GiB], 1],
+    ["of 64 MiB on an emulated device", null, { ...limits(180 * GiB), emulated: true }, [64 * MiB], 0],
     ["that are requested", [64 * MiB, GiB], limits(4 * GiB), [64 * MiB, GiB], 0],
     [
-      "of the smallest and the largest possible pool",
+      "of the smallest and the largest possible pool, if requested",
       [2 * MiB, 700 * GiB],
       limits(1400 * GiB),
       [2 * MiB, 700 * GiB],
       0,
     ],
-    ["within a requested limit", [3 * GiB], limits(4 * GiB, 3 * GiB), [3 * GiB], 0],
+    ["that are requested, up to a requested limit", [3 * GiB], limits(4 * GiB, 3 * GiB), [3 * GiB], 0],
   ])("are those %s", (_, asked, given, sizesBytes, left) => {
     const found = poolSizes(asked, given);
     expect(found.sizesBytes).toEqual(sizesBytes);
@@ -67,7 +67,7 @@ describe("the sizes of pools", () => {
       "above the limit of 4 GiB (the 4 GiB of memory available)",
     ],
     [[4096], limits(4 * GiB), "usage", "is too small for a pool"],
-  ])("%j are refused on a machine with %j", (asked, given, kind, message) => {
+  ])("requested as %j (null: default) are refused on a machine with %j", (asked, given, kind, message) => {
     const error = errorOf(() => poolSizes(asked, given));
     expect(error).toMatchObject({ kind, message: expect.stringContaining(message) });
     expect(error.hint).toMatch(
@@ -77,29 +77,29 @@ describe("the sizes of pools", () => {
     );
   });
 
-  it("never take memory that the machine does not have, whatever is requested", () => {
+  it("never exceed the machine's memory, whatever limit is requested", () => {
     expect(mostPinnedBytes(4 * GiB, 100 * GiB)).toBe(4 * GiB);
   });
 });
 
 it.each<[string, number, number | null, number[] | null, string]>([
   [
-    "by one thread, and by one a CPU",
+    "by one thread, and by one thread for each CPU",
     ...([16, 0, null] as const),
     "host-alloc 1, register 1, register 16, register-huge 1, register-huge 16, register-hugetlb 1",
   ],
   [
-    "of hugetlbfs too if it has enough pages",
+    "from hugetlbfs too if it has enough pages",
     ...([4, GiB, null] as const),
     "host-alloc 1, register 1, register 4, register-huge 1, register-huge 4, register-hugetlb 1, register-hugetlb 4",
   ],
   [
-    "only once on one CPU",
+    "by one thread alone if there is one CPU",
     ...([1, null, null] as const),
     "host-alloc 1, register 1, register-huge 1, register-hugetlb 1",
   ],
   [
-    "by the requested threads",
+    "by the requested numbers of threads",
     ...([16, 0, [8, 2]] as [number, number, number[]]),
     "host-alloc 1, register 8, register 2, register-huge 8, register-huge 2, register-hugetlb 1",
   ],
@@ -109,7 +109,7 @@ it.each<[string, number, number | null, number[] | null, string]>([
   expect(new Set(shapes.map(shapeId)).size).toBe(shapes.length);
 });
 
-it("copies over a pool are large, and at most an eighth of it", () => {
+it("copies from a pool are up to 256 MiB, and as a rule an eighth of it", () => {
   expect(copyBytesOf(16 * GiB)).toBe(256 * MiB);
   expect(copyBytesOf(GiB)).toBe(128 * MiB);
   expect(copyBytesOf(100 * MiB)).toBe(12 * MiB);

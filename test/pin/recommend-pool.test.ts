@@ -11,7 +11,7 @@ const byThreads = { way: "register", threads: 16 } as const;
 const hugeByThreads = { way: "register-huge", threads: 16 } as const;
 const hugetlb = { way: "register-hugetlb", threads: 16 } as const;
 
-/** By which of a list asks for less of a program than those after it. */
+/** Simplest first: each asks less of a program than those after it. */
 const simplestFirst: readonly PoolShape[] = [
   ...[hostAlloc, register, { ...hugeByThreads, threads: 1 }, byThreads, hugeByThreads],
   ...[{ ...hugetlb, threads: 1 }, hugetlb],
@@ -132,12 +132,12 @@ const situations: [situation: string, pools: readonly PinnedPool[], chosen: Pool
 ];
 
 describe("the recommended method", () => {
-  it.each(situations)("%s", (_, pools, chosen) => {
+  it.each(situations)("is $2 in this situation: %s", (_, pools, chosen) => {
     expect(recommended(pools)).toMatchObject(chosen);
     expect(recommended(pools.toReversed())).toMatchObject(chosen);
   });
 
-  it("has the times and the reason of its snapshot", async () => {
+  it("has times and a reason that match its snapshot", async () => {
     const texts = situations.map(([situation, pools]) => {
       const { reason, ...figures } = recommended(pools)!;
       return `${situation}: ${JSON.stringify(figures)}\n  ${reason}\n`;
@@ -145,7 +145,7 @@ describe("the recommended method", () => {
     await expect(texts.join("\n")).toMatchFileSnapshot("snapshots/recommendations.txt");
   });
 
-  it("is none if nothing was measured", () => {
+  it("is null if no pool was measured", () => {
     expect(recommended([])).toBeNull();
     expect(recommended([buildUnmeasured(register, "refused", "no")])).toBeNull();
   });

@@ -18,7 +18,7 @@ const plain: Refusal = {
 const reasonOf = (part: Partial<Refusal>, machine: Partial<Refusal["machine"]> = {}) =>
   refusalReason({ ...plain, ...part, machine: { ...plain.machine, ...machine } });
 
-it("a refusal is reported with its most likely cause", () => {
+it("a refusal to pin memory is reported with its most likely cause", () => {
   expect(reasonOf({}, { virtualization: "wsl2" })).toMatch(
     /^Windows lets WSL pin little in all, 0\.75 to 1 GiB on a machine with 63 GiB/,
   );
@@ -37,7 +37,7 @@ it("a refusal is reported with its most likely cause", () => {
   expect(reasonOf({ code: "OUT_OF_HOST_MEMORY" })).toMatch(/ulimit -v/);
 });
 
-it("without facts, no cause is claimed", () => {
+it("the cause of a refusal is unknown without facts that point to one", () => {
   expect(reasonOf({})).toMatch(/^not known/);
   // There was plenty left of it.
   const plenty = { cgroupMemoryLimitBytes: 48 * GiB, memoryAvailableBytes: 40 * GiB };
@@ -63,7 +63,7 @@ it("a driver that registers nothing is the cause only if registering was attempt
   expect(reasonOf({ way: "register", largestBytes: 0 })).toMatch(/^the driver registers no memory/);
 });
 
-it("the cgroup is the cause above half of what is available, if it has less than the machine", () => {
+it("the cgroup is the cause if more than half of its free memory was requested", () => {
   const inCgroup = { cgroupMemoryLimitBytes: 8 * GiB, memoryAvailableBytes: 6 * GiB };
   expect(reasonOf({ refusedBytes: 3 * GiB }, inCgroup)).toMatch(/^not known/);
   expect(reasonOf({ refusedBytes: 3 * GiB + 1 }, inCgroup)).toMatch(/^the cgroup/);

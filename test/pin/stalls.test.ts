@@ -3,7 +3,7 @@ import { bearablePieces, longestStallNs, stallsOf } from "../../src/pin/stalls.j
 
 const ms = (...times: number[]) => Float64Array.from(times, (time) => time * 1e6);
 
-it("a stall is what an answer is late by, one millisecond after the last", () => {
+it("a stall is the time by which a call's answer comes later than 1 ms after the last one", () => {
   const answers = { launch: ms(0, 1, 2, 43, 44, 45.4), "small-copy": ms(0, 1, 2, 3) };
   expect(stallsOf(answers)).toEqual([
     { call: "launch", answers: 6, longestNs: 40e6, stalledShare: expect.closeTo(40 / 45.4) },
@@ -18,7 +18,7 @@ it("answers that are late by less than a millisecond are no stalls, but the late
   expect(stallsOf({ launch: ms(0, 2, 4, 5) })).toMatchObject([{ longestNs: 1e6, stalledShare: 0.4 }]);
 });
 
-it("the stalls of a call with one answer are unknown", () => {
+it("the stalls of a call with only one answer are unknown", () => {
   expect(stallsOf({ launch: ms(5), "small-copy": ms() })).toEqual([]);
   expect(longestStallNs([])).toBe(0);
 });

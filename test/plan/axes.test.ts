@@ -5,14 +5,14 @@ import { facts, h200, MiB, planOf } from "./support.js";
 
 const one = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
 
-describe("an axis", () => {
-  it("of workers ends at 1024", () => {
+describe("the axis", () => {
+  it("of numbers of workers goes up to 1024", () => {
     expect(planOf({ ...one, workers: [1024] }).cells.map(({ workers }) => workers)).toEqual([1024]);
   });
 });
 
 describe("the devices of listed cells", () => {
-  it("are those that they copy on, to, or together with, ascending", () => {
+  it("are all devices that they copy on, to or together with, in ascending order", () => {
     const devices = [0, 1, 2].map((ordinal) => ({ ...h200, ordinal, peers: [0, 1, 2] }));
     const ordinals = (...ids: string[]) =>
       listCells(ids.map(parseCellId), facts({ devices })).devices.map(({ ordinal }) => ordinal);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { errorOf, GiB, h200, KiB, planOf } from "./support.js";
 
-it("a search may add the same cells for a device, alone or with another device", () => {
+it("a search for block sizes plans the same cells for a device, alone or with another device", () => {
   const devices = [
     { ...h200, canMapHostMemory: false },
     { ...h200, ordinal: 1 },
@@ -13,10 +13,10 @@ it("a search may add the same cells for a device, alone or with another device",
   expect(new Set(ofSecond.map(({ skipReason }) => skipReason))).toEqual(new Set([null]));
 });
 
-describe("what blocks take", () => {
+describe("the memory of copies in blocks", () => {
   const of = (changes: object) => planOf({ blockSizesBytes: [4 * KiB], directions: ["h2d"], ...changes });
 
-  it("is a list of all blocks in pinned memory, which counts towards the limit", () => {
+  it("includes a pinned list of all blocks, which counts towards the limit", () => {
     const needOf = (blockBytes: number) => {
       const { arenas, need } = of({
         blockSizesBytes: [blockBytes],

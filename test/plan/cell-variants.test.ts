@@ -10,8 +10,8 @@ const two = { devices: devices.slice(0, 2) };
 
 const idsIn = (...arguments_: Parameters<typeof planOf>) => planOf(...arguments_).cells.map(({ id }) => id);
 
-describe("what takes several devices", () => {
-  it("takes all of them by default", () => {
+describe("a kind of copy that needs several devices", () => {
+  it("uses all devices by default", () => {
     const ordinalsIn = (given: Parameters<typeof planOf>[0]) => [
       ...new Set(planOf({ sizesBytes: [MiB], ...given }, { devices }).cells.map(({ device }) => device)),
     ];
@@ -32,7 +32,7 @@ describe("a list of cells", () => {
     ]);
   });
 
-  it("takes the device that a copy goes to as well", () => {
+  it("includes the device that a p2p copy goes to", () => {
     const { need } = planOf({ cells: [`d0/p2p/device/${MiB}/w1/throughput/cold/to-1/write`] }, two);
     expect(need.devicesAtOnce).toBe(2);
   });

@@ -8,7 +8,7 @@ const idsOf = (request: Parameters<typeof planOf>[0], changes?: Parameters<typeo
   planOf(request, changes).cells.map(({ id }) => id);
 
 describe("a plan of listed cells", () => {
-  it("has exactly these, whatever the axes and the preset would be", () => {
+  it("has exactly the listed cells, whatever axes and preset would give", () => {
     const ids = [
       "d0/h2d/pinned/65536/w1/throughput/cold",
       "d0/d2h/pageable/4096/w2/latency/warm",
@@ -22,7 +22,7 @@ describe("a plan of listed cells", () => {
     expect(stopping.budgetNs).toBe(8e9);
   });
 
-  it("is in every part the plan of the axes that give the same cells", () => {
+  it("equals the plan of axes that give the same cells", () => {
     const asked = planOf({
       sizesBytes: [4096, MiB],
       workers: [1, 4],
@@ -74,7 +74,7 @@ describe("rotationLength", () => {
     },
   );
 
-  it("of a warm cell is 1", () => {
+  it("of a warm cell is one buffer", () => {
     expect(rotationLength({ sizeBytes: KiB, workers: 1, cache: "warm" }, 64 * MiB)).toBe(1);
   });
 });

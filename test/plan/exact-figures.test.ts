@@ -2,14 +2,14 @@ import { describe, expect, it } from "vitest";
 import { loadLimits } from "../../src/plan/limits.js";
 import { errorOf, GiB, h200, MiB, planOf } from "./support.js";
 
-/* What follows from the settings alone, to the byte. */
+/* Numbers of bytes that follow from the settings alone. */
 
 const second = { ...h200, ordinal: 1 };
 const both = { devices: [h200, second] };
 const request = { sizesBytes: [MiB], workers: [1], memory: ["pinned"], directions: ["h2d"] } as const;
 
 describe("the memory of two devices", () => {
-  it("is host memory on emulated devices, of all that are open at once", () => {
+  it("is taken from the host on emulated devices, for all that are open at once", () => {
     const given = { ...request, sizesBytes: [256 * MiB], devices: [0, 1], maxPinnedBytes: 64 * GiB };
     const fits = (together: boolean, memoryAvailableBytes: number) =>
       planOf({ ...given, together }, { ...both, emulated: true, memoryAvailableBytes });
@@ -25,13 +25,13 @@ describe("the memory of two devices", () => {
 });
 
 describe("a load beside copies", () => {
-  it("leaves its CPUs to the cell of the most threads, wherever it stands", () => {
+  it("leaves free the CPUs that the cell with the most threads needs", () => {
     const threads = (more: object) => planOf({ ...request, besides: ["host"], ...more }).hostLoad.copyThreads;
     expect(threads({ workers: [1, 4, 2] })).toBe(4);
     expect(threads({ workers: [2], directions: ["h2d", "bidir"] })).toBe(4);
   });
 
-  it("has the CPUs that no copy needs, but one at least", () => {
+  it("uses the CPUs that no copy needs, and at least one", () => {
     expect(loadLimits({ copyThreads: 3, hostBytes: 5 }, 8)).toEqual({ hostThreads: 5, hostBytes: 5 });
     expect(loadLimits({ copyThreads: 8, hostBytes: 5 }, 8)).toEqual({ hostThreads: 1, hostBytes: 5 });
   });
@@ -39,7 +39,7 @@ describe("a load beside copies", () => {
   const bytesOf = (beside: "none" | "memory" | "host", changes: object = both) =>
     planOf({ ...request, devices: [0, 1], besides: [beside] }, changes).need;
 
-  it("takes eight times the largest cache of all devices, of each of them, but 64 MiB at least", () => {
+  it("takes eight times the devices' largest cache on each device, and at least 64 MiB", () => {
     const taken = (l2CacheBytes: number) => {
       const devices = [h200, second].map((device, i) => ({
         ...device,
@@ -58,7 +58,7 @@ describe("a load beside copies", () => {
 });
 
 describe("worker processes", () => {
-  it("take host memory each, on each device that is open at once", () => {
+  it("take host memory each, for each device that is open at once", () => {
     const hostBytes = (workers: number, together: boolean) => {
       const given = { ...request, workers: [workers], workerKinds: ["process"], together } as const;
       const { need } = planOf(given, both);

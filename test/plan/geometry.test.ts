@@ -109,7 +109,7 @@ const plans: [what: string, cells: RotatingCell[]][] = [
   ["no processes of four threads", [cell({ workers: 4 })]],
 ];
 
-it("the reserved memory matches its snapshot", async () => {
+it("the memory that is reserved for a list of cells matches its snapshot", async () => {
   const texts = plans.map(([what, cells]) => {
     const arenas = planArenas(cells);
     const processes = planProcessArenas(cells).map((one) => `  process: ${JSON.stringify(one)}`);

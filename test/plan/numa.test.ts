@@ -11,7 +11,7 @@ const devices = [h200, { ...h200, ordinal: 1 }];
 const all = { numa: "all" } as const;
 
 describe("a plan of all NUMA nodes", () => {
-  it("is planned again from the ids of its cells", () => {
+  it("has cells whose ids result in the same plan again", () => {
     const { cells } = planOf(all, { devices, numaPlacements: places });
     const listed = planOf({ cells: cells.map(({ id }) => id) }, { devices });
     expect(listed.cells.map(({ id }) => id).sort()).toEqual(cells.map(({ id }) => id).sort());
@@ -27,7 +27,7 @@ describe("a plan of all NUMA nodes", () => {
   });
 });
 
-it("a cell names the nodes of both CPUs and memory, and whole copies of threads", () => {
+it("a cell with NUMA nodes is refused unless threads copy whole buffers between device and host", () => {
   const plain = "d0/h2d/pinned/65536/w1/throughput/cold";
   for (const variant of ["process", "beside-host", "chunks-4", "blocks-4096-loop"]) {
     const error = errorOf(() => planOf({ cells: [`${plain}/${variant}/cpus-0-memory-0`] }));

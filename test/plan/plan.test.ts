@@ -23,7 +23,7 @@ const anyRequest = fc.record({
   workerKinds: listOf("thread", "process"),
 });
 
-it("a plan never exceeds its limits, and a request as it is fits or is refused", () => {
+it("a plan never exceeds its limits; a request that does not fit is refused, never changed", () => {
   const machine = fc.record({
     memoryAvailableBytes: fc.integer({ min: 64 * MiB, max: 256 * GiB }),
     ...{ freeMemoryBytes: fc.integer({ min: 64 * MiB, max: 139 * GiB }), emulated: fc.boolean() },
@@ -55,7 +55,7 @@ it("a plan never exceeds its limits, and a request as it is fits or is refused",
   expect(Math.min(planned.fits, planned.refused)).toBeGreaterThan(10);
 });
 
-it("the order of requested values, and repetitions, do not matter", () => {
+it("a plan does not depend on the order or the repetition of requested values", () => {
   const device = { ...h200, totalMemoryBytes: 1024 * GiB, freeMemoryBytes: 1024 * GiB };
   const machine = { memoryAvailableBytes: 4096 * GiB, devices: [device] };
   fc.assert(
@@ -73,7 +73,7 @@ it("the order of requested values, and repetitions, do not matter", () => {
   );
 });
 
-it("a plan may need as much as its limits, to the byte", () => {
+it("a plan may use its limits up to the last byte", () => {
   const request = {
     sizesBytes: [MiB],
     workers: [1],
@@ -95,7 +95,7 @@ it("a plan may need as much as its limits, to the byte", () => {
   expect(errorOf(() => fits(-1, 3)).message).toContain("above 90 %");
 });
 
-it("the limits name what they leave out of sizes and of workers", () => {
+it("a plan notes which sizes and numbers of workers its limits leave out", () => {
   const changes = { memoryAvailableBytes: GiB / 4, lastLevelCacheBytes: 16 * MiB };
   expect(planOf({}, changes).notes[0]).toMatch(/^Left out 64 MiB and 2, 4 workers, because/);
 });

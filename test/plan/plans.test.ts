@@ -3,7 +3,7 @@ import type { PlanFacts } from "../../src/plan/facts.js";
 import type { Plan } from "../../src/plan/plan.js";
 import { GiB, h200, KiB, MiB, planOf } from "./support.js";
 
-/* What is planned for a request: cells, memory, times and notes, which snapshots/plans.txt has. */
+/* Plans of requests (cells, memory, times and notes), against snapshots/plans.txt. */
 
 type Request = NonNullable<Parameters<typeof planOf>[0]>;
 

@@ -31,11 +31,11 @@ const requests: [request: Request, machine?: Partial<PlanFacts>][] = [
   ),
   ...["besides", "pipelineChunks", "cells"].map((axis): [Request] => [{ ...one, [axis]: [] }]),
   [{ ...one, blockSizesBytes: [], sizesBytes: null }],
-  // Values that none can have.
+  // Invalid values.
   ...[0, -1, Number.NaN, 1.5].map((size): [Request] => [{ sizesBytes: [size] }]),
   [{ workers: [0] }],
   [{ workers: [1025] }],
-  // Routes that cannot be.
+  // Impossible directions and kinds of memory.
   [{ memory: ["pinned"], directions: ["d2d"] }],
   [{ memory: ["pinned", "device"], directions: ["d2d"] }],
   [{ memory: ["device"], directions: ["h2d"] }],

@@ -14,11 +14,11 @@ const four = { ...one, workers: 4 } as const;
 
 describe("copiesPerSample", () => {
   it.each([
-    ["as many as last 5 ms", one, 100_000, 50],
-    ["one of a copy that is longer", one, 6e6, 1],
+    ["as many as fit into 5 ms", one, 100_000, 50],
+    ["one copy if that takes longer", one, 6e6, 1],
     ["never more than 4096", one, 10, 4096],
-    ["at least 4 of several workers, whose sample is not to be the slowest of single copies", four, 6e6, 4],
-    ["as many of several workers as last 5 ms, where that is more", four, 100_000, 50],
+    ["at least 4 with several workers, so that a sample is more than the slowest copy", four, 6e6, 4],
+    ["as many as fit into 5 ms with several workers, if that is more than 4", four, 100_000, 50],
     ["one in latency mode", { ...four, mode: "latency" } as const, 10, 1],
   ])("is %s", (_, cell, copyNs, copies) => {
     expect(copiesPerSample(cell, copyNs)).toBe(copies);
@@ -53,14 +53,14 @@ describe("calibrationCopies", () => {
     [KiB, 32],
     [MiB, 4],
     [64 * MiB, 1],
-  ])("of %i bytes are %i: 4 MiB or 32 copies", (sizeBytes, copies) => {
+  ])("of %i bytes are %i: about 4 MiB, at most 32 copies", (sizeBytes, copies) => {
     expect(calibrationCopies({ mode: "throughput", sizeBytes })).toBe(copies);
     expect(calibrationCopies({ mode: "latency", sizeBytes })).toBe(1);
   });
 });
 
 describe("samples", () => {
-  it("are at least 6 a cell, as an interval needs, and 50 copies for each in latency mode", () => {
+  it("are at least 6 for a cell, as an interval needs, and 300 in latency mode", () => {
     expect([leastSamples("throughput", null), leastSamples("latency", null)]).toEqual([6, 300]);
     expect([extraSamples("throughput", null), extraSamples("latency", null)]).toEqual([4, 200]);
   });

@@ -5,7 +5,7 @@ import { computeNs } from "../../src/plan/geometry.js";
 import { cellId, parseCellId } from "../../src/results/cell-id.js";
 import { facts, h200, MiB } from "./support.js";
 
-/* Which variants of a cell there are, and in what order. */
+/* Which variants of a cell exist, and their order. */
 
 const [plain, d2d, p2p] = [
   `d0/h2d/pinned/${MiB}/w1/throughput/cold`,
@@ -14,7 +14,7 @@ const [plain, d2d, p2p] = [
 ];
 const host = plain.replace("pinned", "host");
 
-describe("there is", () => {
+describe("a plan accepts", () => {
   it.each([
     plain,
     `${plain}/process`,
@@ -28,12 +28,12 @@ describe("there is", () => {
     `${plain}/blocks-4096-kernel`,
     `${plain.replace("pinned", "pageable")}/blocks-4096-loop`,
     `${plain}/beside-compute/blocks-4096-kernel`,
-  ])("a cell %s", (id) => {
+  ])("the cell %s", (id) => {
     expect(problemOfVariant(parseCellId(id))).toBeNull();
   });
 });
 
-describe("there is no cell", () => {
+describe("a plan refuses the cell", () => {
   const toAnother = "direction p2p needs a peer, and no other direction has one";
   const byItself = "direction p2p is measured by itself";
   const processes = "processes copy only between host and device";
@@ -93,7 +93,7 @@ describe("there is no cell", () => {
 });
 
 describe("a list of cells", () => {
-  it("is measured in one order, however it is given", () => {
+  it("is measured in the same order, however it is listed", () => {
     const ids = [
       plain,
       `${plain}/process`,

@@ -41,8 +41,8 @@ function recordedShares(path: string, direction: "h2d" | "d2h"): number[] {
     .flatMap(({ stats }) => stats.flatMap(({ linkShare }) => linkShare ?? []));
 }
 
-describe("the recorded kinds", () => {
-  it("has one for each model and link, within what the link carries", () => {
+describe("the recorded reference rates", () => {
+  it("have one entry for each model and link, below the link's limit", () => {
     const names = recordedKinds.map(({ gpu, link }) => `${gpu} ${link.generation} ${link.width}`);
     expect(new Set(names).size).toBe(names.length);
     for (const { gpu, link, alone, together, tolerance } of recordedKinds) {
@@ -55,7 +55,7 @@ describe("the recorded kinds", () => {
     }
   });
 
-  it.each(["h2d", "d2h"] as const)("has the share of an H200 as recorded, %s", (direction) => {
+  it.each(["h2d", "d2h"] as const)("match the recorded H200 results, %s", (direction) => {
     const shares = recordedShares("results/nvidia-h200/pinned.json", direction);
     expect(shares).toHaveLength(1);
     expect(shareOf(h200, direction)).toBeCloseTo(shares[0]!, 2);
@@ -68,17 +68,17 @@ describe("the recorded kinds", () => {
     }
   });
 
-  it.each(["h2d", "d2h"] as const)("calls none of the recorded H200s slow, %s", (direction) => {
+  it.each(["h2d", "d2h"] as const)("call none of the recorded H200s slow, %s", (direction) => {
     const least = shareOf(h200, direction) * (1 - h200.tolerance);
     const files = ["default", "quick", "pinned", "at-once-together"];
     const shares = files.flatMap((name) => recordedShares(`results/nvidia-h200/${name}.json`, direction));
     expect(shares.length).toBeGreaterThanOrEqual(4);
-    // In docs and comments: the range of all recordings is a sixth of the tolerance.
+    // The docs state that the range of all recordings is a sixth of the tolerance.
     expect(Math.max(...shares) - Math.min(...shares)).toBeLessThan(0.008);
     for (const share of shares) expect(share).toBeGreaterThan(least);
   });
 
-  it("has the share of an H100 as recorded, which the text prints in per cent", () => {
+  it("match the recorded H100 shares, which the text prints in per cent", () => {
     const text = textOf("results/nvidia-h100/before-and-after.txt");
     const h100 = kindOf("NVIDIA H100 80GB HBM3");
     expect(text).toContain(h100.gpu);
@@ -88,7 +88,7 @@ describe("the recorded kinds", () => {
   });
 
   it.each(["h2d", "d2h"] as const)(
-    "calls no healthy H100 slow, though tenants disturb its host, %s",
+    "call no healthy H100 slow, though tenants disturb its host, %s",
     (direction) => {
       const { alone, tolerance } = kindOf("NVIDIA H100 80GB HBM3");
       const rows = [
@@ -102,7 +102,7 @@ describe("the recorded kinds", () => {
   );
 });
 
-describe("what a device should reach", () => {
+describe("the rate that a GPU should reach", () => {
   const over = (name: string, generation: number, width: number) =>
     expectationOf({ name, emulated: false }, { generation, width });
 
@@ -120,13 +120,13 @@ describe("what a device should reach", () => {
   });
 
   it.each(["Tesla V100-SXM2-16GB", "NVIDIA A100-SXM4-40GB", "NVIDIA GeForce RTX 4090"])(
-    "is not known of a kind that no machines agree on, or that was not recorded: %s",
+    "is unknown for a GPU model without recordings that agree: %s",
     (name) => {
       for (const generation of [3, 4]) expect(over(name, generation, 16)).toBeNull();
     },
   );
 
-  it("is over a slot's lanes if machines of the kind were recorded with these", () => {
+  it("is for a slot's number of lanes if the model was recorded with it", () => {
     const gen4 = { generation: 4, width: 16 };
     expect(linkOfSlot("NVIDIA L4", gen4, { width: 8 })).toEqual({ generation: 4, width: 8 });
     expect(linkOfSlot("NVIDIA A100 80GB PCIe", gen4, { width: 8 })).toEqual(gen4);
@@ -138,7 +138,7 @@ describe("what a device should reach", () => {
     ]);
   });
 
-  it("has a usual range of shares for each generation of which kinds were recorded", () => {
+  it("has a usual range, as a share of the link, for each recorded generation", () => {
     for (const generation of [3, 4, 5]) {
       const { low, high } = usualShares(generation)!;
       expect(low).toBeGreaterThan(0.5);
@@ -156,7 +156,7 @@ describe("what a device should reach", () => {
     "NVIDIA A10-8Q",
     "GRID T4-16C",
     "GRID A100-1-5CME",
-  ])("is nothing for a part of a GPU: %s", (name) => {
+  ])("is unknown for a part of a GPU: %s", (name) => {
     expect(isPartOfGpu(name)).toBe(true);
     const site = {
       listed: [{ gpu: name, alone: { h2d: 1, d2h: 1 }, together: null, tolerance: 0.1, sources: ["x"] }],
@@ -174,7 +174,7 @@ describe("what a device should reach", () => {
     expect(isPartOfGpu(name)).toBe(false);
   });
 
-  it("is all of the link on an emulated device, whatever it is called", () => {
+  it("is the full limit of an emulated link, whatever the device is called", () => {
     const link = { generation: 1, width: 4 };
     expect(expectationOf({ name: "NVIDIA H200", emulated: true }, link)).toMatchObject({ h2d: 1, d2h: 1 });
   });
@@ -183,7 +183,7 @@ describe("what a device should reach", () => {
     { generation: null, width: 16 },
     { generation: 5, width: null },
     { generation: 9, width: 16 },
-  ])("is not known without a known link: %j", (link) => {
+  ])("is unknown if the link is unknown: %j", (link) => {
     expect(expectationOf({ name: "NVIDIA H200", emulated: false }, link)).toBeNull();
   });
 });
@@ -192,7 +192,7 @@ describe("a site's own reference", () => {
   const a100 = { name: "NVIDIA A100-SXM4-80GB", emulated: false };
   const gen4 = { generation: 4, width: 16 };
 
-  it("as the documentation shows it makes an A100 a kind with a reference", async () => {
+  it("as in docs/doctor.md gives an A100 an expected rate", async () => {
     const example = /^```json\n([\s\S]*?)^```$/m.exec(textOf("docs/doctor.md"))![1]!;
     const path = join(temporaryFolder(), "site.json");
     writeFileSync(path, example);
@@ -206,12 +206,12 @@ describe("a site's own reference", () => {
     expect(own.h2d).toBeCloseTo(0.79 * 31.507, 1);
   });
 
-  it("goes before the recorded machines, and changes nothing for other kinds", () => {
+  it("takes precedence over pinbench's recordings, for its own model only", () => {
     const listed = { gpu: h200.gpu, alone: { h2d: 0.87, d2h: 0.87 }, together: null, sources: ["x"] };
     const site = { listed: [{ ...listed, tolerance: 0.02 }] };
     const named = { name: h200.gpu, emulated: false };
     expect(expectationOf(named, gen5, site)!.tolerance).toBe(0.02);
-    // Of an emulated device too, which has an expectation of its own otherwise.
+    // A site's reference replaces the emulated device's own too.
     expect(expectationOf({ ...named, emulated: true }, gen5, site)!.tolerance).toBe(0.02);
     expect(expectationOf(named, gen5, site)).not.toHaveProperty("driver");
     const written = { listed: [{ ...listed, tolerance: 0.1, driver: "580" }] };
@@ -269,7 +269,7 @@ describe("the advice to run pinbench doctor", () => {
     ["of pageable memory", { memory: "pageable" }],
     ["of several workers", { workers: 2 }],
     ["of less than 32 MiB", { sizeBytes: 16 * MiB }],
-    ["one by one", { mode: "latency", latencyUs: { median: 3000, p99: 4000 } }],
+    ["timed one by one", { mode: "latency", latencyUs: { median: 3000, p99: 4000 } }],
     ["with a load", { beside: "host" }],
   ] as const)("is not given for copies %s", (_, part) => {
     expect(advice(20, part)).toBeNull();

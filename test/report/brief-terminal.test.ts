@@ -44,7 +44,7 @@ it.each([
   expect(lines.join(" ")).toContain("--all shows");
 });
 
-it("a terminal of 80 columns has the reason beside the nodes without figures", () => {
+it("a fleet's table in 80 columns shows the reason beside nodes without figures", () => {
   const text = drawn(fleetKind, buildMixedFleet(), "table", fileScreen({ columns: 80 }));
   expect(text).toMatch(/missing +2 +n\[098-099\] +monitor +The launcher/);
 });

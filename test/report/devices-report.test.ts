@@ -23,7 +23,7 @@ const report: DevicesReport = {
 };
 
 const text = devicesReport(report, fileScreen());
-describe("devicesReport", () => {
+describe("the output of pinbench devices", () => {
   it("has a row for each device, with its link now and at most", () => {
     const rows = text
       .split("\n")
@@ -35,7 +35,7 @@ describe("devicesReport", () => {
     ]);
   });
 
-  it("shows what is unknown, and what limits there are", () => {
+  it("shows unknown facts and the host's limits", () => {
     const other = devicesReport(
       {
         ...report,
@@ -55,7 +55,7 @@ describe("devicesReport", () => {
       expect(other).toContain(part);
   });
 
-  it("says what the devices share, in a virtual machine too, and nothing of one device", () => {
+  it("reports which NUMA node devices share, and nothing for a single device", () => {
     const sharedOf = (count: number) => {
       const devices = report.devices.slice(0, count).map((device) => ({ ...device, numaNode: 1 }));
       const text = devicesReport({ ...report, devices }, fileScreen({ columns: 200 }));
@@ -70,10 +70,10 @@ describe("devicesReport", () => {
     expect(emulated.split("\n")[0]).toBe(`! ${emulatedNotice}`);
   });
 
-  it("is coloured by chalk alone and no wider than the screen", () => {
+  it("has colours only if the screen allows them, and is no wider than the screen", () => {
     expect(text).not.toContain("\u001b");
     const coloured = devicesReport(report, fileScreen({ chalk: new Chalk({ level: 1 }), columns: 60 }));
-    // Of a reason over several lines, only the state in the first one is coloured.
+    // Only the state is coloured, not the reason after it.
     expect(coloured.match(/\[3[23]m/g)).toHaveLength(2);
     expect(Math.max(...text.split("\n").map(({ length }) => length))).toBeLessThanOrEqual(100);
   });

@@ -20,7 +20,7 @@ import {
 } from "../helpers/result-document.js";
 import { describeSituations, pair, type Situation, sentencesOf } from "./situations.js";
 
-/** Without a link, whose share would be among the large figures. */
+/** Without a link, so that its share is not among the large figures. */
 const noLink = { devices: [buildDevice({ link: null, linkLimitGBps: null })] };
 const of = (cells: CellResult[], part: DocumentPart = noLink) => buildDocument({ cells, ...part });
 
@@ -161,7 +161,7 @@ const compared: Situation[] = [
 
 describeSituations("findings", [...headlines, ...compared], sentencesOf);
 
-it("a headline has at most three lines", () => {
+it("a run's headline has at most three lines", () => {
   for (const [name, document] of [...headlines, ...compared]) {
     const lines = sentencesOf(document).filter((line) => line.startsWith("=> "));
     expect(lines.length, name).toBeGreaterThan(0);
@@ -173,11 +173,11 @@ it.each([
   [null, "of this run"],
   [[1, 2], "of this run"],
   [[1, 2, 3], "between 3 runs"],
-])("intervals of %j runs are labelled %j", (runs, scope) => {
+])("intervals from the runs %j are labelled %j", (runs, scope) => {
   expect(scopeOf(runs)).toBe(scope);
 });
 
-it("a run that goes on has preliminary figures once a pair was measured", () => {
+it("a run in progress shows preliminary figures once pinned and pageable copies were measured", () => {
   expect(preliminaryFigures(of(pair(10, 30, unfinished)))).toBe(
     "preliminary: 16 MiB H2D: pinned 30.0, pageable 10.0 GB/s",
   );

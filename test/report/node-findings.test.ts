@@ -25,7 +25,7 @@ interface Copies {
   cpuNode?: number;
   /** All devices copy at once. */
   together?: number[];
-  /** Where the pages lie; absent where they should. */
+  /** Node of the pages, if it is not the requested one. */
   pagesOn?: number | null;
   refused?: boolean;
   relativeHalfWidth?: number;
@@ -81,7 +81,7 @@ const alike = (ordinals: number[]) =>
   );
 const atOnce = (devices: readonly number[], GBps: [number, number]) =>
   devices.flatMap((device) => nearAndFar(device, 0, GBps).map((one) => ({ ...one, together: [0, 1] })));
-/** Of a device that node 1 is nearest to: pageable copies with CPUs of node 1, and slower ones with those of node 0. */
+/** A device near node 1: pageable copies with CPUs of node 1, and slower ones with CPUs of node 0. */
 const crossed = (device: number, far: number): Copies[] => [
   ...nearAndFar(device, 1, [55, 33]),
   { device, memory: "pageable", memoryNode: 1, GBps: 12 },
@@ -233,7 +233,7 @@ const situations: [string, ResultDocument][] = [
   ["no nodes were compared", buildDocument({ cells: [buildCell({ GBps: 50 })] })],
 ];
 
-/** The sentences, the notes and what to paste. */
+/** The sentences, the notes and the commands to paste. */
 describeSituations("nodes", situations, (document) => [
   ...nodeFindings(document).map((finding) => `=> ${sentenceOf(finding)} [${finding.interval}]`),
   ...nodeNotes(document).map(({ text, tone }) => `- [${tone}] ${text}`),
@@ -251,7 +251,7 @@ it("binding commands name devices by UUID, not by CUDA's number", () => {
   for (const i of [0, 1]) expect(commands).toContain(`CUDA_VISIBLE_DEVICES=GPU-584424c9-000${i} numactl`);
 });
 
-it("a result of NUMA nodes has its table and CSV", () => {
+it("a result of NUMA nodes has a table of nodes in Markdown, and the node in CSV", () => {
   const document = documentOf([0], nearAndFar(0, 1, [55, 33]));
   expect(drawn(resultKind, document, "markdown")).toContain(
     "| 0 | node 0 | pinned | nearest | alone | 33.0 | 55.0 |",

@@ -24,7 +24,7 @@ import {
 } from "../helpers/result-document.js";
 import { describeSituations, type Situation } from "./situations.js";
 
-/** What stands above and below the tables of a result. */
+/** Facts above and notes below the tables of a result. */
 
 const rowsOf = (rows: readonly (readonly [string, DocumentPart])[], prefix = ""): Situation[] =>
   rows.map(([name, part]) => [prefix + name, buildDocument(part)]);
@@ -252,7 +252,7 @@ const notes = rowsOf([
   ["it is not yet known who took CPUs", { run: { load: null } }],
 ]);
 
-/** A cell of samples, of which the first `slow` take several times their time. */
+/** A cell whose first `slow` samples take `times` as long as the others. */
 function uneven(part: CellPart, { of = 6, slow = 1, times = 8 } = {}): CellResult {
   const cell = buildCell({ GBps: 4, ...part });
   const samples = cell.samples.map((one) => {

@@ -22,8 +22,8 @@ const factOf = (...args: Parameters<typeof factsOf>) => factsOf(...args)[0];
 
 const devices = [1, 3].map((ordinal) => ({ ...h200, ordinal }) as unknown as DeviceFacts);
 
-describe("what a plan measures", () => {
-  it("is shown by axis, each value once and in order", () => {
+describe("the text of a plan", () => {
+  it("shows each size, memory, device and number of workers once and in order", () => {
     const plan = planTaking(
       { hostBytes: 3 * MiB, pinnedBytes: 2 * MiB, deviceBytes: 5 * GiB },
       { sizesBytes: [MiB, 4 * MiB], memory: ["pinned", "pageable"], workers: [1, 2] },
@@ -38,7 +38,7 @@ describe("what a plan measures", () => {
     expect(factOf("Worker processes", plan)).toBeUndefined();
   });
 
-  it("has every reason to skip some of it, once", () => {
+  it("shows each reason for skipped cells once", () => {
     const plan = planTaking({});
     const reasons = [null, "no kernels", "too large", "too large"];
     const [cell] = plan.cells;
@@ -46,7 +46,7 @@ describe("what a plan measures", () => {
     expect(factsOf("Skipped", { ...plan, cells })).toEqual(["no kernels", "too large"]);
   });
 
-  it("has its worker processes, and what their contexts take of a device", () => {
+  it("shows the worker processes and the device memory of their contexts", () => {
     const plan = planTaking({ contextBytes: 500 * MiB }, { workerKinds: ["process"], workers: [2] });
     expect(factOf("Worker kinds", plan)).toBe("process");
     const count = plan.processArenas.length;
@@ -57,7 +57,7 @@ describe("what a plan measures", () => {
     expect(factOf("Worker processes", without)).toBe(`${count} a device`);
   });
 
-  it("has blocks and memory nodes of cells that have them", () => {
+  it("shows the block sizes and NUMA nodes of cells that have them", () => {
     const plan = planTaking({});
     const [cell] = plan.cells;
     const cells = [{ ...cell!, sizeBytes: MiB, blockBytes: 4 * KiB, memoryNode: 1, cpuNode: 0 }];
@@ -66,7 +66,7 @@ describe("what a plan measures", () => {
     expect(factOf("CPUs of nodes", { ...plan, cells })).toBe("0");
   });
 
-  it("has in JSON which copies are compared, and the number of processes", () => {
+  it("has, as JSON, which copies are compared and the number of processes", () => {
     expect(planDocument(planTaking({}, { verify: "every" }), 1)).toMatchObject({
       verify: "every",
       runs: 1,
@@ -92,7 +92,7 @@ it("a plan shows its processes if there are several", () => {
   expect(planDocument(planTaking({}), 4)).toMatchObject({ runs: 4 });
 });
 
-it("notes what was not used for measuring, why a device is emulated, and what the plan leaves out", () => {
+it("a plan's notes name an unused addon, why the device is emulated, and sizes left out", () => {
   const plan = planTaking({});
   const failure = { kind: "missing", reason: "there is no such file" } as const;
   const opened = {

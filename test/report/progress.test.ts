@@ -10,8 +10,8 @@ const state: ProgressState = {
   best: { text: "55.1 GB/s", more: "H2D pinned 64 MiB" },
 };
 
-describe("progressLine", () => {
-  it("leaves out what is not known, also the limit", () => {
+describe("the progress line", () => {
+  it("leaves out the time limit and other parts that are not known", () => {
     const done = { text: "process 1 of 3" };
     const only = { done, now: null, best: null };
     expect(progressLine({ elapsedNs: 1e9, limitNs: null, ...only }, 120)).toBe("1 s; process 1 of 3");
@@ -31,7 +31,7 @@ describe("progressLine", () => {
     [10, "[####----…"],
     [1, "…"],
     [0, ""],
-  ])("leaves out what matters least in %i columns", (columns, line) => {
+  ])("leaves out the least important parts in %i columns", (columns, line) => {
     expect(progressLine(state, columns)).toBe(line);
   });
 
@@ -52,10 +52,10 @@ describe("progressLine", () => {
   );
 });
 
-describe("the best so far", () => {
+describe("the best figure so far", () => {
   const nameOf = (id: string) => `<${id}>`;
 
-  it("is the highest rate of a throughput cell, the control of the host's memory aside", () => {
+  it("is the highest rate between host and device, not within one of them", () => {
     const [slow, fast] = [
       buildCell({ memory: "pageable", GBps: 9 }),
       buildCell({ memory: "pinned", GBps: 55 }),

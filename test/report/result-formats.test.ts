@@ -22,7 +22,7 @@ import {
 
 const sweep = buildDocument({ cells: defaultSweepCells(), coldStart: [buildColdStart()] });
 
-describe("JSON", () => {
+describe("a result as JSON", () => {
   it("is the document itself, valid, and ends in a line break", () => {
     const text = jsonReport(sweep);
     expect(parseResult(text)).toEqual(sweep);
@@ -48,7 +48,7 @@ describe("JSON", () => {
   });
 });
 
-/** A reader of RFC 4180, on its own feet. */
+/** A reader of RFC 4180 that shares no code with the writer. */
 function parseCsv(text: string): Record<string, string>[] {
   const rows: string[][] = [[""]];
   let quoted = false;
@@ -96,10 +96,10 @@ const ofAllKinds = [
   buildFailed({ workers: 4 }, "CODE", "out of memory"),
 ];
 
-describe("CSV", () => {
+describe("a result as CSV", () => {
   it("has a row for each figure, unrounded, and one for a cell without figures", async () => {
     const rows = parseCsv(drawn(resultKind, buildDocument({ cells: ofAllKinds }), "csv"));
-    // A line for each figure that the row has: what is empty is left out.
+    // A line for each field that is not empty.
     const texts = rows.map((row) =>
       Object.entries(row)
         .flatMap(([name, value]) => (value === "" ? [] : [`${name}: ${value}`]))
@@ -108,7 +108,7 @@ describe("CSV", () => {
     await expect(`${texts.join("\n\n")}\n`).toMatchFileSnapshot("situations/csv.txt");
   });
 
-  it("has columns that the reference explains, each with a row", () => {
+  it("has only columns that docs/reference.md explains", () => {
     const reference = readFileSync(new URL("../../docs/reference.md", import.meta.url), "utf8");
     const [row] = parseCsv(drawn(resultKind, buildDocument({ cells: ofAllKinds }), "csv"));
     const isExplained = (name: string) => new RegExp(`^\\| .*\`${name}\`.* \\| \\S`, "m").test(reference);
@@ -121,13 +121,13 @@ describe("CSV", () => {
     expect(new Set(rows.map(({ backend }) => backend))).toEqual(new Set(["emulated"]));
   });
 
-  it.each(["=HYPERLINK(1)", "+1", "-1", "@SUM(1)"])("has no formula of a hostile name: %s", (name) => {
+  it.each(["=HYPERLINK(1)", "+1", "-1", "@SUM(1)"])("quotes a name that would be a formula: %s", (name) => {
     const document = buildDocument({ devices: [buildDevice({ name })], cells: [buildCell({ GBps: 55 })] });
     expect(drawn(resultKind, document, "csv")).toContain(`,'${name},`);
   });
 });
 
-/** The numbers of devices are not their places in the list. */
+/** Device numbers differ from positions in the list. */
 describe("a result of the devices 1 and 3", () => {
   const devices = [
     buildDevice({ ordinal: 1, name: "GPU B", linkLimitGBps: 63 }),
@@ -143,7 +143,7 @@ describe("a result of the devices 1 and 3", () => {
     ]),
   });
 
-  it("is called after all of them, and when it began", () => {
+  it("is named after both devices and its start time", () => {
     expect(reportOf(resultKind, document).name).toBe("Copy speed: GPU B, GPU D, 2026-11-20 10:00 UTC");
   });
 
@@ -154,14 +154,14 @@ describe("a result of the devices 1 and 3", () => {
     expect([...new Set(named)]).toEqual(["3 GPU D", "1 GPU B"]);
   });
 
-  it("holds rates against their own device's link", () => {
+  it("compares rates with the link of their own device", () => {
     const text = drawn(resultKind, document, "markdown");
     // 80 GB/s against twice 110 and twice 63.
     for (const share of ["36.3 %", "63.4 %"]) expect(text).toContain(share);
   });
 });
 
-describe("Markdown", () => {
+describe("a result as Markdown", () => {
   const text = drawn(resultKind, sweep, "markdown");
 
   it("has equally many columns in every row of a table", () => {
@@ -172,7 +172,7 @@ describe("Markdown", () => {
     }
   });
 
-  it("escapes what would break a table or be taken for markup, and is loud about wrong data", () => {
+  it("escapes markup in texts, and reports wrong data in capitals", () => {
     const cells = [buildMismatch(), buildSkipped({ memory: "mapped" }, "a | b <c>")];
     const broken = drawn(resultKind, buildDocument({ cells }), "markdown");
     expect(broken).toContain("a \\| b \\<c\\>");
@@ -182,8 +182,8 @@ describe("Markdown", () => {
   });
 });
 
-describe("formats", () => {
-  it("renders each reproducibly, and says that the device is emulated", () => {
+describe("each format of a result", () => {
+  it("is reproducible, and reports that the device is emulated", () => {
     const screen = fileScreen();
     const document = buildEmulatedDocument();
     for (const format of textFormats("result")) {

@@ -9,8 +9,8 @@ import { shownDocuments } from "../helpers/shown-documents.js";
 import { trialSeed } from "../helpers/trials.js";
 
 /*
- * What people see, at several widths. The files in snapshots/ are to be read; `vitest -u` writes them anew after a text has
- * changed on purpose. What holds at every width is said below, and needs no file.
+ * The output at several widths. The files in snapshots/ are for reviewers; `vitest -u` writes them again after a text has
+ * changed on purpose. The other tests hold at every width and need no file.
  */
 
 const widths = [60, 80, 120, 200];
@@ -18,23 +18,23 @@ const names = Object.keys(shownDocuments);
 const snapshot = (name: string) => `snapshots/${name}.txt`;
 const shown = (name: string, part: Partial<Screen>) => shownDocuments[name]!(fileScreen(part));
 
-/** Tables of these take many pages, and are looked at in the wider documents. */
+/** Two outputs are many pages long, and have no snapshot. */
 const lookedAt = names.filter((name) => name !== "beside" && name !== "together");
 
-describe.each(lookedAt)("a text of %s", (name) => {
+describe.each(lookedAt)("the output of %s", (name) => {
   it.each([60, 80])("matches its snapshot in %i columns", async (columns) => {
     await expect(shown(name, { columns })).toMatchFileSnapshot(snapshot(`${name}-${columns}`));
   });
 });
 
-/** Those with the most kinds of columns. */
-describe.each(["run", "compare"])("a text of %s", (name) => {
+/** The outputs with the most kinds of columns. */
+describe.each(["run", "compare"])("the output of %s", (name) => {
   it("matches its snapshot in ASCII", async () => {
     await expect(shown(name, { columns: 80, isAscii: true })).toMatchFileSnapshot(snapshot(`${name}-ascii`));
   });
 });
 
-it("colours match their snapshot, for the first line of each kind in each text", async () => {
+it("the colours of each output match their snapshot", async () => {
   const chalk = new Chalk({ level: 1 });
   const codesOf = (line: string) => line.match(/\\e\[\d+m/g)?.join("") ?? "";
   const firstLines = lookedAt.map((name) => {
@@ -48,45 +48,45 @@ it("colours match their snapshot, for the first line of each kind in each text",
   await expect(`${firstLines.join("\n\n")}\n`).toMatchFileSnapshot(snapshot("colours"));
 });
 
-/** Rules are as wide as there is room for. */
+/** Rules depend on the width, and are no words. */
 const isDrawn = (word: string) => /^[─-]+$/.test(word);
 /** A stacked table has commas between its entries, and no line break in a head such as "pinned/link". */
 const wordsOf = (text: string) => text.split(/[\s,/]+/).filter((word) => word !== "" && !isDrawn(word));
 
-/** Heads of names, which a stacked table has no place for. */
+/** Column heads that a stacked table leaves out. */
 const headsOfNames = wordsOf("cell finding group method node question state trend what was measured");
 
-describe.each(names)("no text of %s", (name) => {
-  it.each(widths)("is wider than %i columns, or breaks a word there", (columns) => {
+describe.each(names)("the output of %s", (name) => {
+  it.each(widths)("fits %i columns without breaking a word", (columns) => {
     const text = shown(name, { columns });
     expect(text.split("\n").filter((line) => visibleWidth(line) > columns)).toEqual([]);
     const whole = new Set(wordsOf(shown(name, { columns: 1000 })));
     expect(wordsOf(text).filter((word) => !whole.has(word))).toEqual([]);
   });
 
-  it.each(widths)("loses a word in %i columns", (columns) => {
+  it.each(widths)("keeps every word in %i columns", (columns) => {
     const here = new Set(wordsOf(shown(name, { columns })));
     const lost = wordsOf(shown(name, { columns: 1000 })).filter((word) => !here.has(word));
     expect(lost.filter((word) => !headsOfNames.includes(word))).toEqual([]);
   });
 
-  it("changes with colours except for them", () => {
+  it("differs with colours only by its colour codes", () => {
     const coloured = shown(name, { columns: 80, chalk: new Chalk({ level: 1 }) });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is how a colour begins.
     expect(coloured.replaceAll(/\u001b\[\d+m/g, "")).toBe(shown(name, { columns: 80 }));
   });
 
-  it("has a hyphen before a number in place of a minus sign", () => {
+  it("has minus signs, not hyphens, before negative numbers", () => {
     expect(shown(name, { columns: 80 }).match(/(?<=[\s(])-\d.*/g) ?? []).toEqual([]);
   });
 
-  it("loses a word in ASCII", () => {
+  it("keeps every word in ASCII", () => {
     const here = new Set(wordsOf(shown(name, { columns: 1000, isAscii: true })));
     const ascii = wordsOf(shown(name, { columns: 1000 })).filter((word) => /^[ -~]+$/.test(word));
     expect(ascii.filter((word) => !here.has(word))).toEqual([]);
   });
 
-  it("has other characters than ASCII on a terminal that shows only ASCII", () => {
+  it("has only ASCII characters on a terminal that shows only ASCII", () => {
     const text = shown(name, { columns: 80, isAscii: true });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what ASCII is.
     expect(text.match(/[^\x00-\x7f]/g) ?? []).toEqual([]);
@@ -94,14 +94,14 @@ describe.each(names)("no text of %s", (name) => {
   });
 });
 
-it("running text is at most 110 columns wide, however wide its screen is", () => {
+it("running text is at most 110 columns wide, however wide the screen is", () => {
   const lines = paragraph("word ".repeat(100), fileScreen({ columns: 200 }));
   const longest = Math.max(...lines.map(visibleWidth));
   expect(longest).toBeGreaterThan(104);
   expect(longest).toBeLessThanOrEqual(110);
 });
 
-describe("a grid of any content", () => {
+describe("a table of random content", () => {
   const word = fc.stringMatching(/^[a-z]{1,9}$/);
   const wide = fc.constantFrom("日本語", "測定", "한국", "e\u0301t\u00e9");
   const entry = fc.oneof(
@@ -138,7 +138,7 @@ describe("a grid of any content", () => {
     );
   });
 
-  it("shows each word of its columns", () => {
+  it("shows each word of its cells", () => {
     fc.assert(
       fc.property(grids, fc.integer({ min: 40, max: 140 }), (grid, columns) => {
         const text = terminalGrid({ ...grid, keepsRepeats: true }, fileScreen({ columns })).join(" ");

@@ -16,54 +16,54 @@ const ofSwitch = [...ofRootPort, "0000:01:00.0"];
 
 it.each([
   [
-    "the switch, where both are behind it",
+    "the PCIe switch, if both are behind it",
     place([...ofSwitch, "0000:02:00.0"], 0),
     place([...ofSwitch, "0000:02:01.0"], 0),
     { what: "PCIe switch", name: "0000:01:00.0" },
   ],
   [
-    "the root port, where two switches are behind it",
+    "the root port, if each is behind its own switch",
     place([...ofRootPort, "0000:01:00.0"], 0),
     place([...ofRootPort, "0000:01:00.1"], 0),
     { what: "PCIe root port", name: "0000:00:01.0" },
   ],
   [
-    "the host bridge, where each has a root port",
+    "the host bridge, if each has its own root port",
     place([...hostBridge, "0000:00:01.0"], 0),
     place([...hostBridge, "0000:00:02.0"], 0),
     { what: "PCIe host bridge", name: "pci0000:00" },
   ],
   [
-    "the NUMA node, where their host bridges are two",
+    "the NUMA node, if they have different host bridges",
     place(["pci0000:00", "0000:00:01.0"], 1),
     place(["pci0000:80", "0000:80:01.0"], 1),
     { what: "NUMA node", name: "1" },
   ],
+  ["the NUMA node, if no bridge is known", place(null, 1), place(null, 1), { what: "NUMA node", name: "1" }],
+  ["nothing, if they are on two NUMA nodes", place(null, 0), place(null, 1), null],
   [
-    "the NUMA node, where no bridge is known",
-    place(null, 1),
-    place(null, 1),
-    { what: "NUMA node", name: "1" },
-  ],
-  ["nothing, on two nodes", place(null, 0), place(null, 1), null],
-  [
-    "what is not known, below two host bridges of which no node is known",
+    "an unknown part, if two host bridges have unknown NUMA nodes",
     place(["pci0000:00", "0000:00:01.0"], null),
     place(["pci0000:80", "0000:80:01.0"], null),
     "unknown",
   ],
-  ["what is not known, in a virtual machine", place(null, null), place(null, null), "unknown"],
-  ["what is not known, where one of them is not", place(ofSwitch, null), place(null, null), "unknown"],
-])("devices share %s", (_, one, other, expected) => {
+  [
+    "an unknown part, if neither bridges nor nodes are known",
+    place(null, null),
+    place(null, null),
+    "unknown",
+  ],
+  ["an unknown part, if the path of only one is known", place(ofSwitch, null), place(null, null), "unknown"],
+])("two devices share %s", (_, one, other, expected) => {
   expect(sharedUpstream([one, other])).toEqual(expected);
   expect(sharedUpstream([other, one])).toEqual(expected);
 });
 
-it("two devices share no NUMA node if a third one is on another", () => {
+it("three devices share no NUMA node if one of them is on another", () => {
   expect(sharedUpstream([0, 0, 1].map((node) => place(null, node)))).toBeNull();
 });
 
-it("the shared parts are listed with the fewest devices first, by their numbers", () => {
+it("shared bridges are listed by their number of devices, the fewest first", () => {
   const device = (ordinal: number, rest: string[], node = 0) => ({
     ...place([...hostBridge, ...rest], node),
     ordinal,
@@ -75,7 +75,7 @@ it("the shared parts are listed with the fewest devices first, by their numbers"
   );
 });
 
-it("devices without a common bridge or node share nothing, and a virtual machine is named", () => {
+it("devices without a common bridge or node share nothing, with a note in a virtual machine", () => {
   const apart = [0, 1, 2].map((ordinal) => ({ ...place(null, ordinal), ordinal }));
   const nothing = "no PCIe bridge and no NUMA node";
   const guest = " (as this virtual machine shows it)";
@@ -85,7 +85,7 @@ it("devices without a common bridge or node share nothing, and a virtual machine
   expect(describeSharedUpstreams(together, "kvm")).toBe(`devices 0 and 1: NUMA node 0${guest}`);
 });
 
-it("is what all of several devices share", () => {
+it("three devices share only the bridge that all of them are behind", () => {
   const devices = [["0000:00:01.0"], ["0000:00:01.0", "0000:01:00.0"], ["0000:00:02.0"]];
   const shared = sharedUpstream(devices.map((path) => place([...hostBridge, ...path], 0)));
   expect(shared).toEqual({ what: "PCIe host bridge", name: "pci0000:00" });

@@ -13,8 +13,8 @@ import { buildCell, type CellPart } from "../helpers/result-document.js";
 import { seeded } from "../helpers/seeded.js";
 
 /**
- * Tables of situations: each is a result, and its name says what a reader is to see in it. What is read of all of them
- * stands in a file of situations/, which `vitest -u` writes anew after a text has changed on purpose.
+ * Tables of situations: results, each with a name for what its text should show. Their texts are compared with
+ * a file in situations/, which `vitest -u` writes again after a text has changed on purpose.
  */
 
 export type Situation = [name: string, document: ResultDocument];
@@ -43,7 +43,7 @@ export function sentencesOf(document: ResultDocument): string[] {
   ];
 }
 
-/** Any order, the same at each run. */
+/** A random order, the same at each run. */
 function shuffled<Value>(values: readonly Value[]): Value[] {
   const { uniform } = seeded(1);
   return values
@@ -52,7 +52,7 @@ function shuffled<Value>(values: readonly Value[]): Value[] {
     .map(([, value]) => value);
 }
 
-/** Lines of shells and of programs, which stay whole. */
+/** Lines to paste, which are never wrapped. */
 const pasted = (document: ResultDocument) =>
   [serverConstants(document), bindingCommands(document)].flatMap((text) => text?.split("\n") ?? []);
 
@@ -62,14 +62,14 @@ const withDevicesInOrder = (cells: readonly CellResult[]) =>
     ? cells.toSorted((one, other) => one.device - other.device)
     : [...cells];
 
-/** What is read of each situation is as in a file; and what holds for every result holds for each of them. */
+/** Compares each situation's text with a file, and tests what holds for every result. */
 export function describeSituations(
   file: string,
   situations: readonly Situation[],
   linesOf: (document: ResultDocument) => string[],
   compared = (lines: string[]) => lines,
 ): void {
-  it(`the texts are those of situations/${file}.txt`, async () => {
+  it(`the text of each result matches situations/${file}.txt`, async () => {
     expect(new Set(situations.map(([name]) => name)).size).toBe(situations.length);
     const texts = situations.map(([name, document]) => [`# ${name}`, ...linesOf(document)].join("\n"));
     await expect(`${texts.join("\n\n")}\n`).toMatchFileSnapshot(
@@ -77,7 +77,7 @@ export function describeSituations(
     );
   });
 
-  it(`a result of ${file} reads the same in whatever order its cells were measured`, () => {
+  it(`results of situations/${file}.txt read the same in whatever order their cells were measured`, () => {
     for (const [name, document] of situations) {
       const orders = [document.cells.toReversed(), shuffled(document.cells)];
       for (const cells of orders.map(withDevicesInOrder))
@@ -85,7 +85,7 @@ export function describeSituations(
     }
   });
 
-  it(`no text of ${file} is wider than its terminal, and each result can be read again from its JSON`, () => {
+  it(`results of situations/${file}.txt fit a terminal, and are the same after writing and reading JSON`, () => {
     for (const [name, document] of situations) {
       const lines = drawn(resultKind, document, "table", fileScreen({ columns: 60 })).split("\n");
       const wide = lines.filter((line) => visibleWidth(line) > 60 && !pasted(document).includes(line.trim()));

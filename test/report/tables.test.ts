@@ -406,7 +406,7 @@ const inBlocks: Situation[] = [
 
 type Column = Partial<BlockCutoffs>;
 const column = { device: 0, memory: "pinned", workers: 1, direction: "h2d", blockCount: 16 } as const;
-/** A kernel below a size and a batch from there on, which the search has closed in on. */
+/** A finished search: a kernel is faster below a size, and a batch above it. */
 function changing(leastKiB: number, mostKiB: number, part: Column = {}): BlockCutoffs {
   const [least, most] = [leastKiB * KiB, mostKiB * KiB];
   const [below, above] = ["kernel", "batch"] as const;
@@ -424,7 +424,7 @@ function changing(leastKiB: number, mostKiB: number, part: Column = {}): BlockCu
     cutoffs: [{ leastBytes: least, mostBytes: most, bytes, below, above }],
   };
 }
-/** The same way at all sizes, or several by turns. */
+/** A search in which one method is the fastest at all sizes, or several by turns. */
 const same = (ways: BlockWay[], part: Column = {}, isCertain = true): BlockCutoffs => ({
   ...{ ...column, ...part, cutoffs: [] },
   sizes: coarseBytes.map((blockBytes, i) => ({
@@ -580,7 +580,7 @@ describeSituations("cutoffs", cutoffs, (document) => [
   ...sentencesOf(document).filter((text) => text.includes("blocks")),
 ]);
 
-it("every word of a table of blocks is explained", () => {
+it("pinbench help terms explains every word in tables of scattered blocks", () => {
   const words = inBlocks
     .slice(0, 4)
     .flatMap(([, document]) =>
@@ -591,22 +591,22 @@ it("every word of a table of blocks is explained", () => {
   expect(named.filter((word) => termsNamed(word).length === 0)).toEqual([]);
 });
 
-it("no ratio is shown to a rate of 0", () => {
+it("no ratio is shown relative to a rate of 0", () => {
   expect(tableLines(reportOf(resultKind, of(pair(0, 50))).blocks)[2]).toContain(" | - ");
 });
 
-it("results without a search have no settings to paste", () => {
+it("results without a search for block cut-offs have no server settings to paste", () => {
   expect(serverConstants(of(twoSizes))).toBeNull();
 });
 
-it("a search shows what to paste in Markdown, and no table of rates without --all", () => {
+it("a search for block cut-offs has server settings to paste, and a table of rates only with --all", () => {
   const document = searched(changing(28, 32));
   expect(drawn(resultKind, document, "markdown")).toContain("THRESHOLD_BYTES = 30 * 1024");
   const rates = /in scattered blocks, GB\/s/;
   expect(drawn(resultKind, document, "table", fileScreen({ showsAll: false }))).not.toMatch(rates);
 });
 
-it("blocks have their CPU time in CSV as a figure of its own", () => {
+it("the CSV has the CPU time of a scattered block as a figure of its own", () => {
   const lines = drawn(resultKind, of(twoSizes), "csv").split("\n");
   expect(lines.filter((line) => line.includes("CPU time of a block"))[0]).toMatch(
     /\/blocks-4096-loop,CPU time of a block,,2850,2838\.03,2860\.83,/,

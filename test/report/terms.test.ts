@@ -12,26 +12,26 @@ import { caches, memories, modes, peerPaths, workerKinds } from "../../src/setti
 import { buildDevice, buildDocument, defaultSweepCells } from "../helpers/result-document.js";
 
 const root = join(import.meta.dirname, "../../src");
-/** What draws tables of a feature stands in its folder, or in one of its own that is called report. */
+/** Sources that draw tables. */
 const sources = readdirSync(root, { recursive: true, encoding: "utf8" })
   .filter((path) => /^(report|doctor|explain|pin)\/(?!questions\/).*\.ts$|\/report\/[^/]*\.ts$/.test(path))
   .map((path) => readFileSync(join(root, path), "utf8"));
 
-/** What a head of several lines reads as: "pinned/" above "pageable" is one word. */
+/** A head of several lines as one text: "pinned/" above "pageable" is one word. */
 const headOf = (lines: readonly string[]) =>
   lines
     .filter((line) => line !== "")
     .join(" ")
     .replaceAll("/ ", "/");
 
-/** The heads that stand in the sources, as far as these are written out: a column of a device or of a kind is not. */
+/** Column heads that are literals in the sources. */
 const writtenHeads = sources.flatMap((source) =>
   [...source.matchAll(/\b(?:number|word)(?:Column|Label)\(\s*((?:"[^"]*"(?:, )?)+)/g)].map(([, heads = ""]) =>
     headOf([...heads.matchAll(/"([^"]*)"/g)].map(([, head]) => head!)),
   ),
 );
 
-/** The words in the cells of tables that stand in the sources; "yes" and "no" are no terms. */
+/** Words of table cells that are literals in the sources; "yes" and "no" are no terms. */
 const writtenLabels = sources
   .flatMap((source) => [...source.matchAll(/\bfigure\("([a-zA-Z ]+)"\)/g)].map(([, label]) => label!))
   .filter((label) => label !== "yes" && label !== "no");
@@ -39,7 +39,7 @@ const writtenLabels = sources
 const unexplained = (words: readonly string[]) =>
   [...new Set(words)].filter((word) => termsNamed(word).length === 0);
 
-describe("every word of the tables is explained:", () => {
+describe("pinbench help terms explains every word of the tables:", () => {
   it("the heads of all columns", () => {
     expect(writtenHeads.length).toBeGreaterThan(40);
     expect(unexplained(writtenHeads.filter((head) => head !== ""))).toEqual([]);
@@ -62,7 +62,7 @@ describe("every word of the tables is explained:", () => {
     expect(unexplained(heads)).toEqual([]);
   });
 
-  it("the words in their cells", () => {
+  it("the words in table cells", () => {
     expect(writtenLabels).toContain("registered");
     expect(unexplained(writtenLabels)).toEqual([]);
   });
@@ -123,7 +123,7 @@ describe("pinbench help terms", () => {
     expect(widest).toBeLessThanOrEqual(columns);
   });
 
-  it("shows the requested ones, by any of their names and in any case", () => {
+  it("shows the requested terms, by any of their names and in any case", () => {
     expect(text(["STAGED", "d2h"])).toBe(
       "What is copied\n  D2H  device to host: from the GPU's memory to the machine's\n\n" +
         "Kinds of memory\n  staged  ordinary memory that pinbench's threads copy piece by piece through\n" +
@@ -135,7 +135,7 @@ describe("pinbench help terms", () => {
     expect(text(["keeps"])).toMatch(/copy alone, beside, keeps .*load alone, beside, keeps /s);
   });
 
-  it("says which word is no term", () => {
+  it("names a requested word that is no term", () => {
     expect(() => text(["staged", "nosuch"])).toThrow('no term of the tables is called "nosuch".');
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { cudaVersionName, linkLimitGBps, pcieLimitGBps } from "../../src/results/device-facts.js";
 
-describe("linkLimitGBps", () => {
+describe("the limit of a PCIe link", () => {
   it.each([
     [1, 16, 4],
     [2, 16, 8],
@@ -11,7 +11,7 @@ describe("linkLimitGBps", () => {
     [6, 16, 121],
     [4, 8, 15.754],
     [3, 1, 0.985],
-  ])("gives generation %i x%i its published %f GB/s", (generation, width, expected) => {
+  ])("of generation %i x%i is the published %f GB/s", (generation, width, expected) => {
     expect(linkLimitGBps(generation, width)).toBeCloseTo(expected, 3);
   });
 
@@ -21,19 +21,19 @@ describe("linkLimitGBps", () => {
     [0, 16],
     [9, 16],
     [5, 0],
-  ])("does not guess for generation %s x%s", (generation, width) => {
+  ])("is unknown for generation %s x%s", (generation, width) => {
     expect(linkLimitGBps(generation, width)).toBeNull();
   });
 });
 
-describe("pcieLimitGBps", () => {
+describe("the PCIe limit of a device", () => {
   const link = { generation: 5, width: 16 };
 
   it.each([
     [{ integrated: false, coherent: false }, 63.015],
     [{ integrated: true, coherent: false }, null],
     [{ integrated: false, coherent: true }, null],
-  ])("of %o is %s: copies of the other two do not go through PCIe", (device, expected) => {
+  ])("with %o is %s, as integrated and coherent devices do not use PCIe", (device, expected) => {
     const limit = pcieLimitGBps(device, link);
     expect(limit === null ? null : Number(limit.toFixed(3))).toBe(expected);
   });

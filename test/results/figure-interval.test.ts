@@ -47,7 +47,7 @@ it.each([
   ["open", 100, 0.1],
   ["open", 106, 0.08],
   ["open", 104.9, 0.06],
-] as const)("a figure is %s if it is %d ± %d against 100", (order, median, half) => {
+] as const)("a figure is %s against 100: %d with a relative half-width of %d", (order, median, half) => {
   const one = estimate(median, median * (1 - half), median * (1 + half));
   expect(orderOf(one, estimate(100))).toBe(order);
 });

@@ -29,7 +29,7 @@ async function holder(lock: string) {
   return child;
 }
 
-/** Time, as locks measure it, passes only by `pass()`. */
+/** A clock for locks that advances only by `pass()`. */
 function stoppedClock() {
   let nowMs = performance.now();
   vi.spyOn(performance, "now").mockImplementation(() => nowMs);
@@ -51,7 +51,7 @@ describe("a lock", () => {
     const waiting = withFileLock(lock, async () => {
       isTaken = true;
     });
-    // Not so long that it is given up.
+    // Shorter than the time after which the wait fails.
     for (let waits = 0; waits < 8; ++waits) {
       await sleep(60);
       clock.pass(5000);
@@ -87,7 +87,7 @@ describe("a lock", () => {
     const lock = newLock();
     const child = await holder(lock);
     const text = readFileSync(lock, "utf8");
-    // This process has the id of the one that is gone, and began at another time.
+    // This process has the id of the ended one, and another start time.
     const ofEarlier = text.replace(` ${child.pid} `, ` ${process.pid} `);
     expect(ofEarlier).not.toBe(text);
     child.stdin.write("\n");
@@ -99,7 +99,7 @@ describe("a lock", () => {
 
   it("of a process that was killed and that nobody has waited for is taken away at once", async () => {
     const lock = newLock();
-    // The shell becomes a program that waits for no child.
+    // The shell becomes a program that does not wait for its child.
     const shell = spawn("sh", ["-c", "sleep 60 & echo $!; exec sleep 60"], {
       stdio: ["ignore", "pipe", "inherit"],
     });
@@ -119,7 +119,7 @@ describe("a lock", () => {
     const lock = newLock();
     const own = await withFileLock(lock, async () => readFileSync(lock, "utf8"));
     writeFileSync(lock, own);
-    // Its process is looked for, and is gone: in this moment another machine takes the lock.
+    // The lock's process is gone. At this moment another machine takes the lock.
     vi.spyOn(process, "kill").mockImplementationOnce(() => {
       rmSync(lock);
       writeFileSync(lock, ofAnotherMachine);
@@ -139,7 +139,7 @@ describe("a lock", () => {
     await waiting;
   });
 
-  it("is not read through a link", async () => {
+  it("that is a symbolic link is refused", async () => {
     const lock = newLock();
     symlinkSync("nowhere", lock);
     await expect(withFileLock(lock, async () => "done")).rejects.toMatchObject({

@@ -11,8 +11,8 @@ const parts: FingerprintParts = {
   pinbenchVersion: "0.1.0",
 };
 
-describe("fingerprint", () => {
-  it("names what two results must share, one string a fact", () => {
+describe("the fingerprint of a machine", () => {
+  it("has one string for each fact that comparable results share", () => {
     expect(fingerprint(parts)).toEqual({
       backend: "cuda",
       gpu: "NVIDIA H200",
@@ -41,7 +41,7 @@ describe("fingerprint", () => {
     expect(fingerprint(twin)).toEqual(fingerprint(parts));
   });
 
-  it("says equal devices once and different ones in order", () => {
+  it("names equal devices and links once, and different ones in order", () => {
     const slower = buildLink({ generation: 4, width: 8 });
     const devices = [buildDevice(), buildDevice({ ordinal: 1 }), buildDevice({ ordinal: 2, link: slower })];
     expect(fingerprint({ ...parts, devices })).toMatchObject({
@@ -51,7 +51,7 @@ describe("fingerprint", () => {
     });
   });
 
-  it("has null for a link that is not known, and includes a quota", () => {
+  it("has null for an unknown link, and includes the CPU quota", () => {
     const found = fingerprint({
       ...parts,
       devices: [buildDevice({ link: null })],
@@ -60,7 +60,7 @@ describe("fingerprint", () => {
     expect(found).toMatchObject({ linkUnderLoad: null, usableCpus: "16, quota 4" });
   });
 
-  it("has null for the links of two devices of which one is not known", () => {
+  it("has null for the links of two devices if one link is unknown", () => {
     for (const devices of [
       [buildDevice(), buildDevice({ ordinal: 1, link: null })],
       [buildDevice({ link: null }), buildDevice({ ordinal: 1 })],

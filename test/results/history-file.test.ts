@@ -23,8 +23,8 @@ const textOf = (folder: string) => readFileSync(historyPath(folder), "utf8");
 const idsOf = async (folder: string) => (await readHistory(folder)).entries.map(({ id }) => id);
 const line = (day: number) => JSON.stringify(buildEntry(day));
 
-describe("a history", () => {
-  it("has a line for each check, in a folder that is made", async () => {
+describe("a history file", () => {
+  it("has a line for each check, in a folder that is created", async () => {
     const folder = newFolder();
     for (const day of [0, 1, 2]) await appendToHistory(folder, buildEntry(day));
     expect(textOf(folder)).toBe(`${line(0)}\n${line(1)}\n${line(2)}\n`);
@@ -47,7 +47,7 @@ describe("a history", () => {
     expect(await readHistory(historyFolder([]))).toEqual({ entries: [], notes: [] });
   });
 
-  it("that does not exist is named", async () => {
+  it("that does not exist is an error that names its folder", async () => {
     const folder = temporaryFolder();
     await expect(readHistory(folder)).rejects.toMatchObject({
       kind: "usage",
@@ -73,37 +73,37 @@ describe("a line of a history that is no check", () => {
 
   it.each([
     ["not JSON", "{ hand made", "it is not JSON"],
-    ["of another kind", "[]", "it has no schemaVersion"],
+    ["another kind of JSON", "[]", "it has no schemaVersion"],
     [
-      "of a later pinbench",
+      "one of a later pinbench",
       JSON.stringify({ ...buildEntry(1), schemaVersion: 2 }),
       "it has schemaVersion 2, and this pinbench reads version 1",
     ],
     [
-      "edited by hand",
+      "one with a text for a figure",
       JSON.stringify({ ...buildEntry(1), series: [{ ...buildEntry(1).series[0], figure: "fast" }] }),
       "at series.0.figure: ",
     ],
     [
-      "of an impossible link",
+      "one with an impossible rate",
       JSON.stringify({ ...buildEntry(1), series: [{ ...buildEntry(1).series[0], figure: 5e7 }] }),
       `it has 50000000 GB/s in the cell ${buildEntry(1).series[0]!.id}, and no link carries more than 2 TB/s`,
     ],
-  ])("%s", (_, text, reason) => {
+  ])("is left out with a reason: %s", (_, text, reason) => {
     const { entries, notes } = parseHistory(`${line(0)}\n${text}\n${line(2)}\n`, "history.jsonl");
     expect(entries.map(({ id }) => id)).toEqual(["check-0", "check-2"]);
     expect(notes).toHaveLength(1);
     expect(notes[0]).toContain(`line 2 of history.jsonl is left out: ${reason}`);
   });
 
-  it("is kept as a check if only a name has control characters", () => {
+  it("is kept if its only oddity is control characters in a name", () => {
     const machine = { hostName: ["node\u001b[2J"], gpuUuids: [], pciAddresses: [] };
     const { entries, notes } = parseHistory(`${JSON.stringify({ ...buildEntry(1), machine })}\n`, "h");
     expect(entries.map((entry) => entry.machine)).toEqual([machine]);
     expect(notes).toEqual([]);
   });
 
-  it("has its number among the lines read, if only the end of the file was read", () => {
+  it("is numbered from the first line read, if only the end of the file was read", () => {
     const { entries, notes } = parseHistory(`${line(0)}\nno check\n`, "h", false);
     expect(entries).toHaveLength(1);
     expect(notes).toEqual([
@@ -123,10 +123,10 @@ describe("a line of a history that is no check", () => {
   });
 });
 
-describe("a history that is larger than what is read of it at once", () => {
+describe("a history file that is larger than pinbench reads", () => {
   const blankMiB = `${" ".repeat(2 ** 20 - 1)}\n`;
 
-  /** So many lines of a MiB each that say nothing, and two checks after them. */
+  /** This number of blank lines of 1 MiB each, and two checks after them. */
   function largeHistory(mebibytes: number): string {
     const folder = historyFolder([]);
     for (let i = 0; i < mebibytes; ++i) appendFileSync(historyPath(folder), blankMiB);
@@ -134,7 +134,7 @@ describe("a history that is larger than what is read of it at once", () => {
     return folder;
   }
 
-  it("has its newest lines read, and says which are left out", async () => {
+  it("has its newest lines read, and a note that others are not", async () => {
     const folder = largeHistory(130);
     await appendToHistory(folder, buildEntry(2));
     const { entries, notes } = await readHistory(folder);
@@ -143,8 +143,8 @@ describe("a history that is larger than what is read of it at once", () => {
   });
 });
 
-describe("a folder that cannot be written", () => {
-  it("is found before measuring", async () => {
+describe("a history's folder that cannot be written", () => {
+  it("is reported before anything is measured", async () => {
     const above = temporaryFolder();
     await checkHistoryWritable(join(above, "a", "b"));
     expect(readdirSync(join(above, "a", "b"))).toEqual([]);
@@ -158,7 +158,7 @@ describe("a folder that cannot be written", () => {
     });
   });
 
-  it("has no part of a line if there is no room for all of it", { skip: noPrlimit() }, async () => {
+  it("keeps no part of a line that does not fit", { skip: noPrlimit() }, async () => {
     const folder = historyFolder([buildEntry(0)]);
     const before = textOf(folder);
     const limit = (bytes: string) => execFileSync("prlimit", [`--pid=${process.pid}`, `--fsize=${bytes}:`]);
@@ -219,7 +219,7 @@ describe("several checks that end at once", () => {
     expect(readdirSync(folder)).toEqual(["history.jsonl"]);
   });
 
-  it("make their folder together, also while others try whether they can", async () => {
+  it("create their folder at the same time, while others test whether they can", async () => {
     for (let i = 0; i < 20; ++i) {
       const folder = newFolder();
       const days = [0, 1, 2, 3];
@@ -234,7 +234,7 @@ describe("several checks that end at once", () => {
     const folder = newFolder();
     const others = ["a", "b"].map((name) => appender(folder, name, 40));
     const kept: string[] = [];
-    for (const name of ["x", "y", "z"]) {
+    for (const name of ["u", "v", "w", "x", "y", "z"]) {
       const victim = appender(folder, name, 100_000);
       await new Promise((resolve) => victim.child.stdout.once("data", resolve));
       victim.child.kill("SIGKILL");
@@ -249,7 +249,7 @@ describe("several checks that end at once", () => {
 });
 
 describe("schema/history-entry-v1.json", () => {
-  it("is what the zod schema says; `npm run schema` writes it", () => {
+  it("matches the zod schema; npm run schema updates it", () => {
     expect(shippedHistoryEntrySchema).toEqual(
       described(JSON.parse(JSON.stringify(documentJsonSchema(historyEntrySchema)))),
     );

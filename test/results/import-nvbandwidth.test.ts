@@ -59,12 +59,12 @@ describe("what is imported from nvbandwidth", () => {
     expect(schemaErrors(document)).toBeNull();
   });
 
-  it("has the facts of each version's file, and each test without a counterpart with its reason", async () => {
+  it("has the facts of each file version, and a reason for each test that is left out", async () => {
     const texts = ["0.8", "0.5"].map((version) => JSON.stringify(imported(fixture(version)), null, 1));
     await expect(`${texts.join("\n")}\n`).toMatchFileSnapshot("snapshots/imported.txt");
   });
 
-  it("has one sample a figure; a byte within the device is read and written, which nvbandwidth counts once", () => {
+  it("has one sample a figure, and twice nvbandwidth's rate within a device, for reads and writes", () => {
     const rates = document.cells.map(({ stats, samples }) => [
       stats[0]!.bandwidthGBps.median,
       samples[0]!.bytesPerSample / samples[0]!.durationNs[0]!,
@@ -73,7 +73,7 @@ describe("what is imported from nvbandwidth", () => {
     expect(rates[2]).toEqual([2 * 1987.25, expect.closeTo(1987.25, 9)]);
   });
 
-  it("has the fingerprint's facts in the names and words of a run's own, null if unknown", () => {
+  it("has the same fingerprint facts as a run of pinbench, null if unknown", () => {
     const own = fingerprint({
       backend: "cuda",
       devices: [buildDevice()],
@@ -87,7 +87,7 @@ describe("what is imported from nvbandwidth", () => {
     expect(document.fingerprint).toEqual(Object.fromEntries(expected));
   });
 
-  it("can be shown, which says that another tool measured it", () => {
+  it("is shown with the name of the tool that measured it", () => {
     const report = drawn(resultKind, document, "markdown");
     expect(report).toContain("imported from nvbandwidth 0.8, file old.json");
     expect(report).toContain("**Device:** NVIDIA H200, memory not known, 0000:00:06, NUMA node not known");
@@ -98,15 +98,15 @@ describe("what is imported from nvbandwidth", () => {
   });
 });
 
-describe("several GPUs", () => {
-  it("that were not run are left out", () => {
+describe("the GPUs of an nvbandwidth file", () => {
+  it("have no cells for tests that were waived", () => {
     const waived = changed(({ testcases }) => Object.assign(testcases[1], { status: "Waived" }));
     expect(imported(waived).leftOut).toContainEqual({
       ...{ what: "device_to_host_memcpy_ce", reason: "it was not run (Waived)" },
     });
   });
 
-  it("are counted, though versions without a list do not name them", () => {
+  it("are counted even if the file does not list them", () => {
     const { document } = imported(fixture("0.5"));
     expect(document.devices).toEqual([]);
     expect(document.fingerprint).toMatchObject({ gpu: null, gpuCount: "2" });
@@ -148,23 +148,23 @@ describe("several GPUs", () => {
       "0: GRID (x) (00000000:00:06)",
       { ordinal: 0, name: "GRID (x)", pciBusId: "0000:00:06" },
     ],
-  ])("are named %s", (_, entry, device) => {
+  ])("are recognized %s", (_, entry, device) => {
     const { document } = imported(changed((root) => Object.assign(root, { "GPU Device list": [entry] })));
     expect(document.devices).toEqual([expect.objectContaining(device)]);
   });
 
-  it("are not named at all if one is listed in another way", () => {
+  it("are left unnamed if one is listed in an unknown form", () => {
     const list = ["0: NVIDIA GB200", "Process 0 (node-1): device 0: NVIDIA GB200 (00000008:06:00)"];
     const { document } = imported(changed((root) => Object.assign(root, { "GPU Device list": list })));
     expect(document.devices).toEqual([]);
   });
 });
 
-describe("the host of the GPUs", () => {
+describe("the host in an nvbandwidth file", () => {
   const labelsOf = (...list: string[]) =>
     imported(changed((root) => Object.assign(root, { "GPU Device list": list }))).document.run.labels;
 
-  it("is kept as the name of the node, if the file names one for all", () => {
+  it("becomes the node's name if all GPUs have the same", () => {
     const [first, second] = ["n7", "n8"].map((host, i) => `${i}: NVIDIA H200 (00000000:0${i}:00): (${host})`);
     expect(labelsOf(first!)).toEqual({ node: "n7" });
     expect(labelsOf(first!, second!)).toBeUndefined();
@@ -173,7 +173,7 @@ describe("the host of the GPUs", () => {
   });
 });
 
-describe("a cell whose GPU is in no list", () => {
+describe("an imported cell whose GPU is in no list", () => {
   const unlisted = changed((root) => {
     delete root["GPU Device list"];
     for (const test of root.testcases)
@@ -187,10 +187,10 @@ describe("a cell whose GPU is in no list", () => {
   });
 });
 
-describe("text that is no JSON", () => {
+describe("an nvbandwidth file", () => {
   const json = fixture("0.8");
 
-  it("before the JSON is named as another program's", () => {
+  it("with another program's text before its JSON is refused with that reason", () => {
     expect(failure(`WARNING: Open MPI failed to\nregister memory.\n${json}`)).toBe(
       "old/old.json has text of another program before its JSON.",
     );
@@ -205,8 +205,8 @@ describe("text that is no JSON", () => {
       "as a test's error",
       changed(({ testcases }) => Object.assign(testcases[0], { status: "Error", error: message })),
     ],
-    ["as the error of all", changed((root) => Object.assign(root, { error: message }))],
-  ])("of nvbandwidth on wrong data is that finding, with exit code 7: %s", (_, text) => {
+    ["as the error of the whole file", changed((root) => Object.assign(root, { error: message }))],
+  ])("that reports wrong data %s ends the import with exit code 7", (_, text) => {
     expect(() => imported(text)).toThrow(
       expect.objectContaining({
         exitCode: 7,
@@ -216,7 +216,7 @@ describe("text that is no JSON", () => {
   });
 });
 
-describe("the buffer size", () => {
+describe("the buffer size of an nvbandwidth file", () => {
   const smaller =
     "NOTE: You have chosen a buffer size that is smaller than the default buffer size. It is suggested";
   const warned = changed((root) => Object.assign(root, { warning: smaller }));
@@ -228,7 +228,7 @@ describe("the buffer size", () => {
     ["v0.7", 512],
     ["0.10", 512],
     [undefined, 512],
-  ])("is by default that of %s: %i MiB", (version, mebibytes) => {
+  ])("is by default that of nvbandwidth %s: %i MiB", (version, mebibytes) => {
     const { document, ...size } = imported(ofVersion(version));
     expect(size).toMatchObject({ bufferSizeBytes: mebibytes * MiB, isBufferSizeAssumed: true });
     expect(document.cells[0]).toMatchObject({
@@ -237,7 +237,7 @@ describe("the buffer size", () => {
     });
   });
 
-  it("is the requested one", () => {
+  it("is the requested one, if the user gives it", () => {
     const { document, ...size } = imported(warned, 32 * MiB);
     expect(size).toMatchObject({ bufferSizeBytes: 32 * MiB, isBufferSizeAssumed: false });
     expect(document.cells[0]?.id).toBe("d0/h2d/pinned/33554432/w1/throughput/warm");
@@ -252,7 +252,7 @@ describe("the buffer size", () => {
   });
 });
 
-describe("a file that cannot be used", () => {
+describe("a file that is no usable nvbandwidth result", () => {
   const cell = (value: unknown) =>
     changed(({ testcases }) => Object.assign(testcases[0], { bandwidth_matrix: [[value]] }));
   const h2d = { name: "host_to_device_memcpy_ce" };
@@ -306,7 +306,7 @@ describe("a file that cannot be used", () => {
     ["has null for a rate", cell(null)],
   ];
 
-  it("is refused with what is wrong with it", async () => {
+  it("is refused with the reason", async () => {
     const texts = files.map(
       ([what, text]) => `one that ${what}: ${failure(text).replace(/JSON \(.*\)/, "JSON")}\n`,
     );

@@ -21,7 +21,7 @@ describe("schema/result-v1.json", () => {
         cells: [buildFailed({}, "X", "x"), buildSkipped({ workers: 2 }, "y"), buildMismatch({ workers: 4 })],
       }),
     ],
-    ["a run that goes on", buildDocument({ run: { status: "running", finishedAt: null }, cells: [] })],
+    ["a run in progress", buildDocument({ run: { status: "running", finishedAt: null }, cells: [] })],
   ])("accepts %s", (_, document) => {
     expect(schemaErrors(document)).toBeNull();
   });

@@ -43,7 +43,7 @@ const other: OtherProgram = {
   wasThereBefore: true,
 };
 
-describe("parseResult", () => {
+describe("reading a result", () => {
   it("gives back the document that was written", () => {
     const document = buildDocument({
       cells: [buildCell({ GBps: 55.4 }), buildCell({ workers: 2, GBps: 55 })],
@@ -51,7 +51,7 @@ describe("parseResult", () => {
     expect(parseResult(JSON.stringify(document))).toEqual(document);
   });
 
-  it("lets properties pass that it does not know", () => {
+  it("accepts unknown properties", () => {
     const extended = { ...buildDocument(), comment: "from a later minor version" };
     expect(() => parseResult(JSON.stringify(extended))).not.toThrow();
   });
@@ -67,7 +67,7 @@ describe("parseResult", () => {
     ["an odd version", '{"schemaVersion": "x"}'],
   ];
 
-  it("says of a file that is no result what it is, and what to do", async () => {
+  it("reports what a file is that is no result, and what to do", async () => {
     const texts = noResults.map(([what, text]) => {
       const { kind, message, hint } = failureOf(text);
       return `${what} (${kind}): ${message.replace(/JSON \(.*\)/, "JSON")}\n  ${hint}\n`;
@@ -79,12 +79,12 @@ describe("parseResult", () => {
     ["cells[0].id", { cells: [{ ...buildCell({ GBps: 55 }), id: "d0/\u001b[31m" }] }],
     ["devices[0].name", { devices: [buildDevice({ name: "NVIDIA\nH200" })] }],
     ["fingerprint.kernel", { fingerprint: { kernel: "6.1\u009b" } }],
-  ])("takes control characters in %s for what they are: figures are not lost for a name", (_, part) => {
+  ])("accepts control characters in %s", (_, part) => {
     const document = buildDocument(part);
     expect(parseResult(JSON.stringify(document))).toEqual(JSON.parse(JSON.stringify(document)));
   });
 
-  describe("a finished cell has figures of its samples", () => {
+  describe("with finished cells", () => {
     const of = (part: CellPart, change: (cell: CellResult) => void = () => undefined) => {
       const cell = buildCell(part);
       change(cell);
@@ -186,7 +186,7 @@ describe("parseResult", () => {
       ],
     ];
 
-    it("one without such figures, or with impossible ones, is refused as data", async () => {
+    it("refuses cells without figures, or with impossible ones", async () => {
       const texts = wrong.map(([what, text]) => {
         const { kind, message, hint } = failureOf(text);
         return `${what} (${kind}): ${message}\n  ${hint}\n`;
@@ -195,10 +195,10 @@ describe("parseResult", () => {
     });
 
     it.each([
-      ["a link as fast as any", of({ GBps: 1900 })],
-      ["copies in a CPU's caches", of({ memory: "host", GBps: 9e4 })],
+      ["a link with 1900 GB/s", of({ GBps: 1900 })],
+      ["copies of 90 TB/s in a CPU's caches", of({ memory: "host", GBps: 9e4 })],
       [
-        "an emulated device, which has none",
+        "any rate of an emulated device, which has no link",
         JSON.stringify(buildEmulatedDocument({ cells: [buildCell({ GBps: 9e4 })] })),
       ],
       [
@@ -207,15 +207,12 @@ describe("parseResult", () => {
       ],
       ["one sample, as imported results have", of({ GBps: 1 }, ({ samples: [one] }) => keepOne(one!))],
       [
-        "none where it was skipped",
+        "no figures of a skipped cell",
         JSON.stringify(buildDocument({ cells: [buildSkipped({}, "no kernels")] })),
       ],
-      ["none where its run was interrupted", of({ result: { outcome: null } })],
-      [
-        "a load that a busy machine left nothing",
-        of({ beside: "host", GBps: 1, result: { load: loadOf(0) } }),
-      ],
-    ])("also accepted: %s", (_, text) => {
+      ["no figures of an unfinished cell", of({ result: { outcome: null } })],
+      ["a load that kept 0 % of its speed", of({ beside: "host", GBps: 1, result: { load: loadOf(0) } })],
+    ])("accepts %s", (_, text) => {
       expect(() => parseResult(text)).not.toThrow();
     });
   });

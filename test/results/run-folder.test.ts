@@ -18,7 +18,7 @@ afterEach(() => {
   vi.resetAllMocks();
 });
 
-/** Writes runs, and the list of them, in this way. */
+/** Replaces the function that writes runs and their list. */
 function writeBy(write: typeof store.finalizeNamed): void {
   vi.mocked(store.finalize).mockImplementation(write);
   vi.mocked(store.finalizeNamed).mockImplementation(write);
@@ -27,7 +27,7 @@ function writeBy(write: typeof store.finalizeNamed): void {
 /** The texts of a folder's runs, as a reader finds them. */
 const textsIn = async (folder: string) =>
   (await listRuns(folder)).map((path) => readFileSync(path, "utf8")).sort();
-/** The texts of the runs that it began with. */
+/** The texts of the runs that a folder began with. */
 const begunIn = async (folder: string) =>
   (await listBegunRuns(folder))?.map((path) => readFileSync(path, "utf8"));
 const namesIn = async (folder: string) => (await listRuns(folder)).map((path) => basename(path));
@@ -36,8 +36,8 @@ const replaceAll = async (folder: string, texts: readonly string[]) =>
   replaceRuns(folder, await listRuns(folder), texts);
 const newFolder = () => join(temporaryFolder(), "sub/baseline");
 
-describe("a folder of runs", () => {
-  it("is made with a list of its runs, in their order", async () => {
+describe("a folder of runs, such as a baseline,", () => {
+  it("is created with a list of its runs, in their order", async () => {
     const folder = newFolder();
     await createRuns(folder, ["one", "two", "three"]);
     expect((await listRuns(folder)).map((path) => readFileSync(path, "utf8"))).toEqual([
@@ -50,7 +50,7 @@ describe("a folder of runs", () => {
     expect(readdirSync(folder).sort()).toEqual(["baseline.json", ...list.runs].sort());
   });
 
-  it("has new runs in place of the old ones, and leaves what it does not know", async () => {
+  it("has new runs in place of the old ones, and keeps files that are not on its list", async () => {
     const folder = newFolder();
     await createRuns(folder, ["one", "two"]);
     writeFileSync(join(folder, "stray.json"), "stray");
@@ -74,7 +74,7 @@ describe("a folder of runs", () => {
     expect(readdirSync(folder).sort()).toEqual(files.map((path) => basename(path)).sort());
   });
 
-  it("has new runs in place of those that were read, and of no others", async () => {
+  it("has new runs in place of those that were read, and keeps files added meanwhile", async () => {
     const folder = folderOf({ "a.json": "one", "b.json": "two" });
     const read = await listRuns(folder);
     writeFileSync(join(folder, "c.json"), "come meanwhile");
@@ -104,7 +104,7 @@ describe("a folder of runs", () => {
     expect(readdirSync(folder).sort()).toEqual(["baseline.json", ...(await namesIn(folder))].sort());
   });
 
-  it("has all runs that several append at the same time", async () => {
+  it("has all runs that several writers append at the same time", async () => {
     const folder = newFolder();
     await createRuns(folder, ["old"]);
     await Promise.all(["one", "two", "three"].map((text) => appendRuns(folder, [text])));
@@ -112,7 +112,7 @@ describe("a folder of runs", () => {
     expect(readdirSync(folder)).toHaveLength(5);
   });
 
-  it("is read without a list if somebody put JSON files together", async () => {
+  it("without a list is read as all of its JSON files", async () => {
     const folder = folderOf({ "b.json": "two", "a.json": "one", ".hidden.json": "", "notes.txt": "" });
     symlinkSync("b.json", join(folder, "c.json"));
     expect(await namesIn(folder)).toEqual(["a.json", "b.json", "c.json"]);
@@ -122,7 +122,7 @@ describe("a folder of runs", () => {
     expect(readdirSync(folder)).toEqual(expect.arrayContaining([".hidden.json", "notes.txt"]));
   });
 
-  it("has further runs after those that it held, and leaves what it does not know", async () => {
+  it("has appended runs after its old ones, and keeps files that are not on its list", async () => {
     const folder = newFolder();
     await createRuns(folder, ["two"]);
     writeFileSync(join(folder, "stray.json"), "stray");
@@ -132,7 +132,7 @@ describe("a folder of runs", () => {
     expect(readFileSync(join(folder, "stray.json"), "utf8")).toBe("stray");
   });
 
-  it("takes further runs where somebody put it together, and has a list from then on", async () => {
+  it("without a list gets one when runs are appended", async () => {
     const folder = folderOf({ "a.json": "one" });
     await appendRuns(folder, ["two"]);
     expect(await textsIn(folder)).toEqual(["one", "two"]);
@@ -153,7 +153,7 @@ describe("a folder of runs", () => {
   });
 });
 
-describe("a failure while a new baseline is written", () => {
+describe("while the runs of a baseline are written,", () => {
   const madeByHand = () => folderOf({ "a.json": "one", "b.json": "two" });
   const createdFolder = async () => {
     const folder = newFolder();
@@ -161,7 +161,7 @@ describe("a failure while a new baseline is written", () => {
     return folder;
   };
 
-  /** The disk is full when the nth file is written; as a crash there would, but with the cleaning up. */
+  /** Fails when the nth file is written, as on a full disk. */
   function failAt(nth: number): void {
     let written = 0;
     writeBy(async (path, text) => {
@@ -174,7 +174,7 @@ describe("a failure while a new baseline is written", () => {
     ["replaced, with a list", replaceAll, createdFolder, 3],
     ["replaced, without a list", replaceAll, madeByHand, 4],
     ["added to", appendRuns, madeByHand, 4],
-  ] as const)("leaves the old runs, and nothing else, where they are %s", async (_, change, make, files) => {
+  ] as const)("a failure leaves the old runs as they were if they are %s", async (_, change, make, files) => {
     for (let nth = 1; nth <= files; ++nth) {
       const folder = await make();
       const before = readdirSync(folder);
@@ -190,7 +190,7 @@ describe("a failure while a new baseline is written", () => {
   it.each([
     ["replaced", replaceAll, ["four", "three"]],
     ["added to", appendRuns, ["four", "one", "three", "two"]],
-  ] as const)("shows all of the new runs or none where the old ones are %s", async (_, change, all) => {
+  ] as const)("readers see all of the new runs or none if the old ones are %s", async (_, change, all) => {
     const folder = madeByHand();
     const seen: string[][] = [];
     writeBy(async (path, text) => {

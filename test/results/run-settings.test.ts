@@ -45,7 +45,7 @@ describe("the settings of a result", () => {
     expect(() => resultWith({ [key]: value })).toThrow(`plan.settings.${key}`);
   });
 
-  it("are null nowhere but if a setting may be left open", () => {
+  it("may be null only if null is the setting's default", () => {
     for (const [key, setting] of Object.entries(runSettings)) {
       const read = () => resultWith({ [key]: null });
       if (setting.default === null) expect(read).not.toThrow();

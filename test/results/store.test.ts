@@ -34,13 +34,13 @@ afterEach(async () => {
 
 const inFolder = (name: string) => join(folder, name);
 
-describe("checkWritable", () => {
-  it("passes a new file and leaves nothing behind", async () => {
+describe("the test whether an output file can be written", () => {
+  it("accepts a new file, and creates nothing", async () => {
     await checkWritable(inFolder("result.json"));
     expect(await readdir(folder)).toEqual([]);
   });
 
-  it("passes a file that is there and does not touch it", async () => {
+  it("accepts an existing file, and does not change it", async () => {
     await writeFile(inFolder("result.json"), "before");
     await checkWritable(inFolder("result.json"));
     expect(await readdir(folder)).toEqual(["result.json"]);
@@ -54,7 +54,7 @@ describe("checkWritable", () => {
     ["a name that is too long", `${"x".repeat(250)}.json`, "its name is too long"],
     ["a name that only its .partial makes too long", `${"x".repeat(245)}.json`, "its name is too long"],
     ["a link that leads to itself", "circle", "lead in a circle"],
-    ["no name", "", "it is not a file name"],
+    ["an empty name", "", "it is not a file name"],
     ["a name that ends as a folder's", "new/", "it is not a file name"],
   ])("refuses %s", async (_, name, reason) => {
     await mkdir(inFolder("folder"));
@@ -69,7 +69,7 @@ describe("checkWritable", () => {
     expect(await readdir(folder)).toEqual(before);
   });
 
-  it("refuses a file that only writing shows to be refused, even for root", async () => {
+  it("refuses a file in /proc, where not even root can write", async () => {
     await expect(checkWritable("/proc/result.json")).rejects.toMatchObject({ kind: "output" });
   });
 
@@ -79,7 +79,7 @@ describe("checkWritable", () => {
   });
 });
 
-describe("writePartial", () => {
+describe("writing an interim result", () => {
   it("writes FILE.partial whole and leaves FILE as it was", async () => {
     await writeFile(inFolder("result.json"), "before");
     await writePartial(inFolder("result.json"), "round 1");
@@ -89,7 +89,7 @@ describe("writePartial", () => {
     expect(await readFile(inFolder("result.json"), "utf8")).toBe("before");
   });
 
-  it("does not show to others what FILE hides", async () => {
+  it("gives FILE.partial the permissions of FILE", async () => {
     await writeFile(inFolder("result.json"), "before", { mode: 0o600 });
     await writePartial(inFolder("result.json"), "round 1");
     expect((await stat(inFolder("result.json.partial"))).mode & 0o777).toBe(0o600);
@@ -105,7 +105,7 @@ describe("writePartial", () => {
   });
 });
 
-describe("finalize", () => {
+describe("writing the final result", () => {
   it("replaces FILE and removes FILE.partial", async () => {
     await writeFile(inFolder("result.json"), "before");
     await writePartial(inFolder("result.json"), "round 1");
@@ -115,10 +115,10 @@ describe("finalize", () => {
   });
 
   it.skipIf(spawnSync("prlimit", ["--version"]).status !== 0)(
-    "leaves FILE as it was if only a part of the text finds room",
+    "leaves FILE as it was if only a part of the text fits",
     async () => {
       await writeFile(inFolder("result.json"), "before");
-      // As on a disk that fills: the first write takes what fits, and the next one fails.
+      // As on a full disk, the first write is partial and the next one fails.
       const limit = (bytes: string) => execFileSync("prlimit", [`--pid=${process.pid}`, `--fsize=${bytes}:`]);
       limit("8192");
       try {
@@ -134,7 +134,7 @@ describe("finalize", () => {
     },
   );
 
-  it("replaces rather than overwrites: who has FILE open keeps reading the old one", async () => {
+  it("replaces FILE, so that a program that has it open keeps reading the old text", async () => {
     await writeFile(inFolder("result.json"), "before");
     const reader = await open(inFolder("result.json"));
     await finalize(inFolder("result.json"), "done");
@@ -144,7 +144,7 @@ describe("finalize", () => {
 
   it("keeps the permissions of FILE, and gives a new one those of the umask", async () => {
     await writeFile(inFolder("old.json"), "before");
-    // With the bit by which a group's program runs.
+    // With the set-group-ID bit.
     await chmod(inFolder("old.json"), 0o2640);
     await finalize(inFolder("old.json"), "done");
     await finalize(inFolder("new.json"), "done");
@@ -164,7 +164,7 @@ describe("finalize", () => {
     expect(await readFile(inFolder("data/old.json"), "utf8")).toBe("done");
   });
 
-  it("refuses a link in the place of a file that pinbench names, and leaves its target", async () => {
+  it("refuses a symbolic link at a name that pinbench chose, and leaves its target", async () => {
     await writeFile(inFolder("precious"), "precious");
     await symlink("precious", inFolder("to-file"));
     await symlink("nothing", inFolder("to-nothing"));
@@ -179,7 +179,7 @@ describe("finalize", () => {
     expect((await readdir(folder)).sort()).toEqual(["precious", "to-file", "to-nothing"]);
   });
 
-  it("writes a fifo directly, and no FILE.partial beside it", async () => {
+  it("writes to a fifo directly, without FILE.partial", async () => {
     const pipe = inFolder("pipe.json");
     execFileSync("mkfifo", [pipe]);
     const text = "0123456789".repeat(50_000);
@@ -190,12 +190,12 @@ describe("finalize", () => {
     expect(await readdir(folder)).toEqual(["pipe.json"]);
   });
 
-  it("takes a reader of a fifo that has gone for satisfied", async () => {
+  it("succeeds if the reader of a fifo stops reading early", async () => {
     const pipe = inFolder("pipe.json");
     execFileSync("mkfifo", [pipe]);
     const reader = await open(pipe, constants.O_RDONLY | constants.O_NONBLOCK);
     const writing = finalize(pipe, "0123456789".repeat(50_000));
-    // Nothing comes until the writer has opened its end, which takes a reader.
+    // Reads until the writer has opened its end.
     const read = () => reader.read(Buffer.alloc(10), 0, 10).catch(() => ({ bytesRead: 0 }));
     while ((await read()).bytesRead === 0) await sleep(1);
     await reader.close();
@@ -217,7 +217,7 @@ describe("finalize", () => {
   });
 });
 
-it("a rename that counts as one to another file system is refused in plain words", () => {
+it("a rename that fails between file systems is reported in plain words", () => {
   const error = Object.assign(new Error("EXDEV: cross-device link"), { code: "EXDEV" });
   expect(cannotWrite("a.json", error).message).toBe(
     "cannot write a.json: it cannot be replaced by a file beside it, which counts as on another file system (EXDEV).",

@@ -12,9 +12,9 @@ import { tuningSchemaErrors } from "../helpers/schema-errors.js";
 import { buildFailure, buildTried, buildTuning } from "../helpers/tuning.js";
 
 const good: [string, Tuning][] = [
-  ["a search", buildTuning()],
+  ["a tuning", buildTuning()],
   [
-    "a search beside a step, from the user's own settings, of which some were skipped",
+    "a tuning with a training step, the user's own settings and skipped ones",
     buildTuning({
       probe: { stepNs: 70e6, startingPoint: usualSetting(3, true, 4) },
       skipped: [{ setting: usualSetting(32, false), reason: "too many" }],
@@ -22,7 +22,7 @@ const good: [string, Tuning][] = [
     }),
   ],
   [
-    "a failure",
+    "a failed tuning",
     buildTuning({
       tried: [buildTried(usualSetting(0, false), null, { arrivalsNs: [], failure: buildFailure() })],
       startingScore: null,
@@ -30,7 +30,7 @@ const good: [string, Tuning][] = [
     }),
   ],
   [
-    "what is not known",
+    "unknown facts",
     buildTuning({
       machine: { cpuQuota: 2.5, sharedMemoryBytes: null },
       probe: { link: null, device: null, runtime: null, epochBatches: null },
@@ -64,17 +64,17 @@ describe("schema/tuning-v1.json", () => {
   });
 });
 
-describe("a setting in words", () => {
+describe("a data loader setting", () => {
   it.each([
     [usualSetting(0, false), "0 workers, not pinned"],
     [usualSetting(1, true), "1 worker, pinned"],
     [usualSetting(8, false, 4), "8 workers, not pinned, prefetch 4"],
     [usualSetting(8, false, 1), "8 workers, not pinned, prefetch 1"],
-  ])("%j is %j", (setting, words) => {
+  ])("%j reads %j", (setting, words) => {
     expect(describeSetting(setting)).toBe(words);
   });
 
-  it("has a key of all that makes it another one", () => {
+  it("has a key that differs if any part of the setting differs", () => {
     const keys = [
       usualSetting(8, false),
       usualSetting(8, true),
@@ -87,7 +87,7 @@ describe("a setting in words", () => {
   });
 });
 
-describe("a setting to paste", () => {
+describe("a data loader setting to paste", () => {
   const { probe } = buildTuning();
 
   it.each<[Partial<Tuning["probe"]>, string, string]>([
@@ -117,13 +117,13 @@ describe("a setting to paste", () => {
       "num_workers=4 prefetch_factor=2 persistent_workers=True",
       "num_workers=0 persistent_workers=False",
     ],
-  ])("has the form that its job takes: %j", (part, pinned, none) => {
+  ])("has the form that the training framework takes: %j", (part, pinned, none) => {
     const shown = [usualSetting(4, true), torchDefault].map((one) => toPaste({ ...probe, ...part }, one));
     expect(shown).toEqual([pinned, none]);
   });
 });
 
-it("the batches in flight are those of all workers, or the one that the process makes", () => {
+it("batches in flight are workers times prefetch factor, or one without workers", () => {
   const defaults = { ...usualSetting(4, false), prefetchFactor: null };
   expect([usualSetting(4, false, 3), defaults, torchDefault].map(batchesInFlight)).toEqual([12, 8, 1]);
 });

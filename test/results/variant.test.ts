@@ -5,7 +5,7 @@ import { idOfAlone, isPlain, variantName, variantOf } from "../../src/results/va
 const plain = "d0/h2d/pinned/1048576/w2/throughput/cold";
 const cellOf = (end: string) => parseCellId(plain + end);
 
-describe("a variant of a cell", () => {
+describe("a cell", () => {
   it.each([
     ["", "plain", ""],
     ["/process", "plain", "process"],
@@ -18,7 +18,7 @@ describe("a variant of a cell", () => {
     ["/blocks-4096-kernel", "blocks", "blocks kernel"],
     ["/beside-memory/blocks-4096-loop", "blocks-beside", "beside memory blocks loop"],
     ["/together-0-1/cpus-0-memory-1", "numa", "together numa"],
-  ])("such as %j is %s, and its noise that of %j", (end, variant, name) => {
+  ])("whose id ends in %j has the variant %s, and the noise of %j", (end, variant, name) => {
     expect([variantOf(cellOf(end)), variantName(cellOf(end))]).toEqual([variant, name]);
     expect(isPlain(cellOf(end))).toBe(end === "");
   });
@@ -32,9 +32,9 @@ describe("a variant of a cell", () => {
     ["/blocks-4096-loop", ""],
     ["/beside-memory/blocks-4096-kernel", "/blocks-4096-kernel"],
     ["/together-0-1/cpus-0-memory-1", "/cpus-0-memory-1"],
-  ])("such as %j is compared with %j alone", (end, alone) => {
+  ])("whose id ends in %j is compared with the plainer cell that ends in %j", (end, alone) => {
     expect(idOfAlone(cellOf(end))).toBe(plain + alone);
-    // Results say that the workers are threads.
+    // Results name threads as the kind of workers.
     if (!end.startsWith("/process"))
       expect(idOfAlone({ ...cellOf(end), workerKind: "thread" })).toBe(plain + alone);
   });

@@ -18,7 +18,7 @@ describe("the configuration file", () => {
     });
   });
 
-  it("may be the key pinbench of package.json; one without the key is passed by", async () => {
+  it("may be the key pinbench of a package.json; a package.json without the key is skipped", async () => {
     const folder = folderOf({
       "package.json": { name: "x", pinbench: { runs: 4 } },
       "a/package.json": { dependencies: { pinbench: "^1" } },
@@ -51,7 +51,7 @@ describe("the configuration file", () => {
     expect(await loadConfiguration({ config: null }, join(folder, "home"))).toMatchObject({ path: null });
   });
 
-  it("comes before package.json in the same folder", async () => {
+  it("takes precedence over package.json in the same folder", async () => {
     const folder = folderOf({ [configFile]: { runs: 1 }, "package.json": { pinbench: { runs: 2 } } });
     expect(await loadConfiguration({ config: null }, folder)).toMatchObject({ runs: 1 });
   });
@@ -81,7 +81,7 @@ describe("the configuration file", () => {
       (path: string) => symlinkSync(path, path),
       "its symbolic links lead in a circle",
     ],
-    ["a link to nothing", (path: string) => symlinkSync("nothing", path), "there is no such file"],
+    ["a dangling link", (path: string) => symlinkSync("nothing", path), "there is no such file"],
     ["a link to a device", (path: string) => symlinkSync("/dev/zero", path), "it is a device"],
     ["a named pipe", (path: string) => execFileSync("mkfifo", [path]), "it is a named pipe"],
     ["a folder", (path: string) => mkdirSync(path), "it is a folder"],
@@ -103,7 +103,7 @@ describe("the configuration file", () => {
     expect(await refusalOf(loadConfiguration({ config: null }, join(folder, "a")))).toContain("circle");
   });
 
-  it("is never run", async () => {
+  it("is never run as a program, even if it is JavaScript", async () => {
     const script = "process.exit(9)";
     const folder = folderOf({ "pinbench.config.js": script, ".pinbenchrc.cjs": script, "a.mjs": script });
     expect(await loadConfiguration({ config: null }, folder)).toMatchObject({ path: null });

@@ -14,7 +14,7 @@ describe("schema/config-v1.json", () => {
       "",
   );
 
-  it("is what the zod schema says; `npm run schema` writes it", () => {
+  it("equals the zod schema in the code (`npm run schema` writes it)", () => {
     expect(shipped).toEqual(described(JSON.parse(JSON.stringify(documentJsonSchema(configurationSchema)))));
     expect(undescribed(shipped)).toEqual([]);
   });

@@ -3,36 +3,36 @@ import { describe, expect, it } from "vitest";
 import { loadConfiguration } from "../../src/settings/configuration.js";
 import { configFile, folderOf, refusalOf } from "../helpers/config.js";
 
-describe("a file that cannot be used is named, and why", () => {
+describe("an unusable configuration file is refused with its path and the reason", () => {
   it.each([
     ["is empty", "", /^\S+pinbench\.config\.json is empty\.$/],
     ["is cut off", '{"runs": 3', /^\S+pinbench\.config\.json is not JSON \(.*\)\.$/],
     ["is no object", "[]", /^In \S+pinbench\.config\.json, the whole must be an object\.$/],
     ["is null", "null", /the whole must be an object\.$/],
-  ])("one that %s", async (_, text, message) => {
+  ])("if it %s", async (_, text, message) => {
     const folder = folderOf({ [configFile]: text });
     expect(await refusalOf(loadConfiguration({ config: null }, folder))).toMatch(message);
     expect(await refusalOf(loadConfiguration({ config: join(folder, configFile) }))).toMatch(message);
   });
 
-  it("a folder in its place, also if one is searched for", async () => {
+  it("if a folder is in its place, named with --config or searched for", async () => {
     const folder = folderOf({ [`${configFile}/a`]: "" });
     const message = /^cannot read \S+pinbench\.config\.json: it is a folder\./;
     expect(await refusalOf(loadConfiguration({ config: null }, folder))).toMatch(message);
     expect(await refusalOf(loadConfiguration({ config: join(folder, configFile) }))).toMatch(message);
   });
 
-  it("the working directory", async () => {
+  it("if --config names the working directory", async () => {
     expect(await refusalOf(loadConfiguration({ config: "." }))).toMatch(/^cannot read \.: it is a folder\./);
   });
 
-  it("one that is not there", async () => {
+  it("if it does not exist", async () => {
     expect(await refusalOf(loadConfiguration({ config: "/none/here.json" }))).toMatch(
       /^cannot read \/none\/here\.json: there is no such file\./,
     );
   });
 
-  it("a package.json that speaks of pinbench", async () => {
+  it("if it is a package.json whose key pinbench is broken, missing or unknown", async () => {
     const folder = folderOf({ "package.json": '{"pinbench": {', "a/package.json": "{}" });
     expect(await refusalOf(loadConfiguration({ config: null }, folder))).toMatch(/package\.json is not JSON/);
     expect(await refusalOf(loadConfiguration({ config: join(folder, "a/package.json") }))).toMatch(

@@ -9,8 +9,8 @@ import { callCli } from "../helpers/in-process.js";
 const configured = (config: unknown) =>
   loadConfiguration({ config: null }, folderOf({ [configFile]: config }));
 
-describe("values are written as on the command line", () => {
-  it("and parsed as the flags' values are", async () => {
+describe("values in a configuration file", () => {
+  it("are parsed like the values of flags", async () => {
     const { plan } = await configured({
       plan: {
         preset: "quick",
@@ -49,7 +49,7 @@ describe("values are written as on the command line", () => {
     });
   });
 
-  it("or as arrays and numbers", async () => {
+  it("may be arrays and numbers instead of text", async () => {
     const { plan } = await configured({
       plan: {
         device: [0, 1],
@@ -72,7 +72,7 @@ describe("values are written as on the command line", () => {
     });
   });
 
-  it("under the flags' own names", async () => {
+  it("have the names of the flags as their keys", async () => {
     const { stdout } = await callCli(["help", "run"]);
     for (const key of knownKeys.plan!) {
       const flag = key.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
@@ -81,8 +81,8 @@ describe("values are written as on the command line", () => {
   });
 });
 
-describe("the part of a configuration for comparisons", () => {
-  it("has shares and a path from the file's folder", async () => {
+describe("the comparison settings of a configuration", () => {
+  it("have thresholds as shares, and the baseline's path relative to the file's folder", async () => {
     const folder = folderOf({
       [`ci/${configFile}`]: {
         baseline: "baselines/h200.json",
@@ -107,7 +107,7 @@ describe("the part of a configuration for comparisons", () => {
     });
   });
 
-  it("is unset if no configuration sets it", async () => {
+  it("are unset if no configuration sets them", async () => {
     const open = {
       plan: {},
       baseline: null,

@@ -16,11 +16,11 @@ describe("the format of a file", () => {
     expect(formatOfPath(documentFormats.result, path)).toBe(format);
   });
 
-  it("is HTML if a stream can be no JSON", () => {
+  it("is HTML on a stream if the document has no JSON format", () => {
     expect(formatOfPath(pictureFormats, "/dev/stdout")).toBe("html");
   });
 
-  it("is a chart's only if a file is written", () => {
+  it("cannot be svg for text on stdout, as only files can hold a chart", () => {
     expect(formatNames("history")).toEqual(["table", "json", "markdown", "html"]);
   });
 });

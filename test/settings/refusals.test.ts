@@ -9,7 +9,7 @@ import { parseDuration, parsePercent, parseSize, readCounts, readSizes } from ".
 import { configFile, folderOf, refusalOf } from "../helpers/config.js";
 import { errorOf } from "../plan/support.js";
 
-/* What is no value of a setting, and what is said of it. */
+/* Invalid values of settings, and the errors that refuse them. */
 
 const turns = kind.count("number of turns", 2, 64);
 const colours = ["red", "dark-blue", "green"] as const;

@@ -23,11 +23,11 @@ describe("the help", () => {
   );
   const withNumber = described.filter((one) => typeof one.default === "number");
 
-  it("has numbers for defaults", () => {
+  it("covers more than ten settings whose default is a number", () => {
     expect(withNumber.length).toBeGreaterThan(10);
   });
 
-  it.each(withNumber)("of $command $flag has its default", (one) => {
+  it.each(withNumber)("of $command $flag shows its default", (one) => {
     // "(10)", "(10m)", "(5%)", or "(60s; 33s in a running job)".
     const [, written] = /\(([^();]+)[^()]*\)$/.exec(one.help) ?? [];
     if (written !== undefined) expect(one.kind.read(written)).toBe(one.default);
@@ -44,7 +44,7 @@ describe("the settings of a run", () => {
     expect(kind.onDemand("--a", "do a", ["b"])).toMatchObject({ default: false, excludes: ["b"] });
   });
 
-  it("are the later source's, with where each came from", () => {
+  it("are those of the later source, with the origin of each", () => {
     const settings = fillRunSettings(
       fromFile({ precision: 0.05, workers: [1] }),
       fromFlags({ precision: 0.02 }),
@@ -53,11 +53,11 @@ describe("the settings of a run", () => {
     expect(settings.origins).toEqual({ precision: "flag", workers: "configuration" });
   });
 
-  it("include none that belong to other commands", () => {
+  it("exclude settings of other commands", () => {
     expect(fillRunSettings(fromFlags({ format: "json" } as never))).not.toHaveProperty("format");
   });
 
-  it("have sizes or blocks, whichever came later", () => {
+  it("have either sizes or block sizes, whichever were set later", () => {
     const sizes = fromFile({ sizesBytes: [MiB] });
     const blocks = fromFlags({ blockSizesBytes: [4096] });
     const withBlocks = fillRunSettings(sizes, blocks);
@@ -71,7 +71,7 @@ describe("the settings of a run", () => {
     expect(fillRunSettings(sizes, fromFlags({ blockSizesBytes: null }))).toMatchObject({ sizesBytes: [MiB] });
   });
 
-  it("have of listed cells only the ids, and the devices", () => {
+  it("drop sizes and workers if cells are listed, and keep the devices", () => {
     const settings = fillRunSettings(
       fromFile({ sizesBytes: [MiB], workers: [2], devices: [1], precision: 0.02 }),
       fromFlags({ cells: ["d0/h2d/pinned"] }),
@@ -84,7 +84,7 @@ describe("the settings of a run", () => {
 describe("the settings of an earlier run", () => {
   const earlier = fillRunSettings(fromFile({ samplesPerCell: 20, precision: 0.02, numa: 3 }));
 
-  it("keep what is not set again, and stay unchanged themselves", () => {
+  it("keep values that are not set again, and are not changed themselves", () => {
     const before = structuredClone(earlier);
     expect(overrideSettings(earlier, fromFlags({ numa: 4 }))).toEqual({
       ...earlier,
@@ -94,7 +94,7 @@ describe("the settings of an earlier run", () => {
     expect(earlier).toEqual(before);
   });
 
-  it.each([{ precision: 0.1 }, { budgetNs: 5e9 }])("lose their count of samples for %j", (values) => {
+  it.each([{ precision: 0.1 }, { budgetNs: 5e9 }])("lose their count of samples if %j is set", (values) => {
     const settings = overrideSettings(earlier, fromFlags(values));
     expect(settings).toMatchObject({ ...values, samplesPerCell: null, numa: 3 });
     expect(settings.origins).not.toHaveProperty("samplesPerCell");
@@ -128,7 +128,7 @@ describe("a caller's options", () => {
     ["nested lists", kind.devices, [0, [1]]],
     ["a function", kind.text, () => "text"],
     ["no value", kind.text, undefined],
-  ])("are refused by their form: %s", (_, of, value) => {
+  ])("are refused if they have the wrong form: %s", (_, of, value) => {
     expect(() => readValue("name", of as never, value as never)).toThrow(
       `The option name must be ${of.allowed}.`,
     );
@@ -137,11 +137,11 @@ describe("a caller's options", () => {
   it("may be lists of plain values, and single values", () => {
     expect(readValue("devices", kind.devices, [0, "1"])).toEqual([0, 1]);
     expect(readValue("check", kind.trueOrFalse, true)).toBe(true);
-    // What null means is for the kind to say.
+    // Each kind decides what null means.
     expect(() => readValue("name", kind.text, null as never)).toThrow("null is not text.");
   });
 
-  it("have the flags' names", () => {
+  it("have names that are made from the flags", () => {
     expect(["--max-pinned <size>", "--no-strict", "--allow-mismatch"].map(optionName)).toEqual([
       "maxPinned",
       "strict",
@@ -150,7 +150,7 @@ describe("a caller's options", () => {
   });
 });
 
-it("a call that is made now has the time on both clocks", () => {
+it("callNow records the time on both the wall clock and the steady clock", () => {
   const [wallMs, steadyMs] = [Date.now(), performance.now()];
   const { argv, startedAt, startedMs } = callNow();
   expect(argv).toEqual([]);

@@ -11,16 +11,16 @@ import {
 const thresholds: Thresholds = { ...defaultThresholds, default: 0.05, memory: { pageable: 0.1 } };
 
 it.each<[string, Thresholds, string, number]>([
-  ["the usual one", defaultThresholds, "pageable", 0.05],
-  ["the usual one of steady memory", defaultThresholds, "pinned", 0.03],
-  ["that of all cells", thresholds, "pinned", 0.05],
-  ["its memory's before that of all cells", thresholds, "pageable", 0.1],
+  ["5 % by default", defaultThresholds, "pageable", 0.05],
+  ["3 % by default for steady memory", defaultThresholds, "pinned", 0.03],
+  ["the configured one for all cells", thresholds, "pinned", 0.05],
+  ["the one of its memory rather than the one for all cells", thresholds, "pageable", 0.1],
 ])("a cell's threshold is %s", (_, given, memory, expected) => {
   expect(thresholdOf(given, { memory })).toBe(expected);
 });
 
-describe("merging", () => {
-  it("lets the later part win, key by key, and keeps what it leaves open", () => {
+describe("merging thresholds", () => {
+  it("lets later values win key by key, and keeps values that they leave open", () => {
     const merged = mergeThresholds(
       thresholds,
       { default: 0.02 },
@@ -29,7 +29,7 @@ describe("merging", () => {
     expect(merged).toEqual({ default: 0.03, memory: { pageable: 0.1, pinned: 0.01 } });
   });
 
-  it("changes none of its arguments", () => {
+  it("does not change its arguments", () => {
     const before = structuredClone(thresholds);
     mergeThresholds(thresholds, { memory: { pageable: 0.5 } });
     expect(thresholds).toEqual(before);
@@ -45,7 +45,7 @@ describe("--threshold", () => {
     ["pageable=10%", { memory: { pageable: 0.1 } }],
     ["write-combined=10%", { memory: { "write-combined": 0.1 } }],
     ["pinned = 10%", { memory: { pinned: 0.1 } }],
-  ])("%s", (text, expected) => {
+  ])("reads %j", (text, expected) => {
     expect(parseThresholdFlag(text)).toEqual(expected);
   });
 });

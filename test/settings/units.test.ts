@@ -68,8 +68,8 @@ describe("formatSize", () => {
   });
 });
 
-describe("a need above a limit", () => {
-  it("never reads like the limit", () => {
+describe("the size of a need above a limit", () => {
+  it("is never rounded to the same text as the limit", () => {
     expect(formatSizeRounded(GiB + 1, Math.ceil)).toBe("1.01 GiB");
     expect(formatSizeRounded(GiB, Math.floor)).toBe("1 GiB");
     expect(formatSizeRounded(24.01 * GiB, Math.ceil)).toBe("24.1 GiB");
@@ -125,7 +125,7 @@ describe("formatDuration", () => {
   });
 });
 
-it("a doubled time is in whole seconds, as a flag takes it", () => {
+it("doubling a time gives whole seconds, as a flag accepts them", () => {
   expect([250e6, 8e9, 33.4e9].map(doubled)).toEqual(["1s", "16s", "67s"]);
 });
 
@@ -153,7 +153,7 @@ describe("parsePercent", () => {
 });
 
 describe("readCounts", () => {
-  it("reads a list, ascending and each once", () => {
+  it("reads a list in ascending order, each number once", () => {
     expect(readCounts("4, 1,2,4", "workers")).toEqual([1, 2, 4]);
     expect(readCounts([16, "8", 16], "workers")).toEqual([8, 16]);
     expect(readCounts(12, "workers")).toEqual([12]);

@@ -25,7 +25,7 @@ function folderOf({ reversed, umask, year }: { reversed: boolean; umask: number;
   return above;
 }
 
-it("two archives of the same files are the same, bit for bit, and come out as anybody can read them", async () => {
+it("two archives of the same files are identical, and unpack with modes that anybody can read", async () => {
   const places = [
     folderOf({ reversed: false, umask: 0o022, year: 2020 }),
     folderOf({ reversed: true, umask: 0o077, year: 2024 }),
@@ -49,7 +49,7 @@ it("two archives of the same files are the same, bit for bit, and come out as an
   ]);
 });
 
-it("the hash beside a file is one that sha256sum finds right, and wrong once the file is another", async () => {
+it("sha256sum accepts the hash written beside a file, and rejects it once the file has changed", async () => {
   const folder = folderOf({ reversed: false, umask: 0o022, year: 2020 });
   const file = join(folder, "pinbench/text.md");
   writeHash(file);
@@ -60,7 +60,7 @@ it("the hash beside a file is one that sha256sum finds right, and wrong once the
   expect(await check()).toMatchObject({ exitCode: 1 });
 });
 
-it("a bundle with tests is for this machine's processor alone", () => {
+it("a bundle with tests can be made only for this machine's processor", () => {
   const other = process.arch === "x64" ? "arm64" : "x64";
   const args = ["scripts/bundle.mjs", "--with-tests", "--arch", other];
   // Without a PATH nothing could be compiled.

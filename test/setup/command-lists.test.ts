@@ -12,13 +12,13 @@ describe.each([
   ["scripts/check.mjs", /\bnpm run check -- ([a-z]\w*)/g],
   ["bench", /\bnode bench (\w+)/g],
 ])("node %s", (program, mention) => {
-  it("has every name that documents mention", () => {
+  it("lists every name that the documents mention", () => {
     const mentioned = documents.flatMap((document) => [...textOf(document).matchAll(mention)]);
     expect(mentioned.length).toBeGreaterThan(3);
     expect(namesIn(run(program).stdout)).toEqual(expect.arrayContaining(mentioned.map(([, name]) => name)));
   });
 
-  it("lists its names for an unknown one, and fails", () => {
+  it("lists its names and fails if the name is unknown", () => {
     const { status, stdout, stderr } = run(program, "toString");
     expect({ status, stdout }).toEqual({ status: 2, stdout: run(program).stdout });
     expect(stderr).toContain("toString");

@@ -31,7 +31,7 @@ it.each<[string, Outputs, Outputs, string[]]>([
     ["", "== 3 outputs: run/0, …", "-1 GB/s", "+2 GB/s", "", "3 of 4 outputs differ."],
   ],
   [
-    "prints three of the differences that are alike but for figures",
+    "prints only three differences that differ in nothing but figures",
     rates(1, 2, 3, 4),
     rates(2, 3, 4, 5),
     [

@@ -62,7 +62,7 @@ describe("the failed tests that .ci/run lists at its end", () => {
   });
 
   it.each([
-    ["what cannot be loaded", { message: "Cannot find module './nothing.js'" }, "Cannot find module"],
+    ["that cannot be loaded", { message: "Cannot find module './nothing.js'" }, "Cannot find module"],
     ["whose hook fails", { assertionResults: [test("skipped", "a set is empty")] }, "a hook failed"],
   ])("include a file %s", (_, file, text) => {
     expect(printedFor({ status: "failed", ...file })).toMatch(
@@ -70,7 +70,7 @@ describe("the failed tests that .ci/run lists at its end", () => {
     );
   });
 
-  it("are none where all passed, and where no report was written", () => {
+  it("are none if all passed, or if no report was written", () => {
     expect(printedFor({ status: "passed", assertionResults: [test("passed", "a set is empty")] })).toBe("");
     expect(printed(join(folder, "none.json"))).toBe("");
   });

@@ -24,7 +24,7 @@ describe("nvcc", () => {
     CUDA_PATH: folder(other),
   });
 
-  it("that another version replaces has the native part built again", () => {
+  it("in another version causes the native part to be built again", () => {
     const env = searching("bin", "home", "other");
     checkout.write("bin/nvcc", fakeNvcc("12.4"), 0o755);
     checkout.run("prepare.mjs", env);
@@ -36,7 +36,7 @@ describe("nvcc", () => {
   it.each([
     ["fails", "#!/bin/sh\necho broken >&2\nexit 1\n"],
     ["does not start", "#!/no/such/shell\n"],
-  ])("that %s does not fail the build, which is made again once it works", (_, broken) => {
+  ])("that %s does not fail the build, which is repeated once nvcc works", (_, broken) => {
     const env = searching("bin", "home", "other");
     checkout.write("home/bin/nvcc", broken, 0o755);
     expect(checkout.run("prepare.mjs", env)).toEqual({ status: 0, output: "", calls: ["tsc", "cmake-js"] });

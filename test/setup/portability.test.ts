@@ -13,8 +13,8 @@ const wanted = (name: string, version: string) =>
 const faultsOf = (...lines: string[]) =>
   portabilityFaults("/b/pinbench.node", parseDynamicSymbols(objdump(...lines)));
 
-describe("what stands in the way on other systems", () => {
-  it("is nothing in a library that old systems can load", () => {
+describe("an obstacle to loading a library on older systems", () => {
+  it("is not found in a library that old systems can load", () => {
     expect(
       faultsOf(
         wanted("memcpy", "GLIBC_2.14"),
@@ -40,28 +40,28 @@ describe("what stands in the way on other systems", () => {
     ]);
   });
 
-  it("is an export that is not meant to be one", () => {
+  it("is an unintended export", () => {
     expect(faultsOf("000000000001d670 g    DF .text\t000000000000001c  Base        _ZSt4cout")).toEqual([
       "exports _ZSt4cout",
     ]);
   });
 });
 
-it("versions are compared by their numbers", () => {
+it("versions of libraries are compared number by number", () => {
   expect(["2.28", "2.3.4", "2.4", "2.3"].sort(compareVersions)).toEqual(["2.3", "2.3.4", "2.4", "2.28"]);
 });
 
-describe("what keeps a program from every system that takes manylinux_2_28", () => {
+describe("an obstacle to running a program on every manylinux_2_28 system", () => {
   const faults = (libraries: string[], ...lines: string[]) =>
     manylinuxFaults(parseDynamicSymbols(objdump(...lines)), libraries);
 
-  it("is nothing in what Node's own releases ask for", () => {
+  it("is not found in what Node's own releases need", () => {
     const libraries = ["libdl.so.2", "libstdc++.so.6", "libm.so.6", "libgcc_s.so.1", "libc.so.6"];
     const symbols = [wanted("fcntl64", "GLIBC_2.28"), wanted("_ZdlPvm", "CXXABI_1.3.9")];
     expect(faults(libraries, ...symbols, wanted("_ZNSt3_V2", "GLIBCXX_3.4.21"))).toEqual([]);
   });
 
-  it("is a library that a bare system lacks, as a distribution's own Node may need", () => {
+  it("is a library that a bare system lacks, such as a distribution's Node needs", () => {
     expect(faults(["libatomic.so.1", "libnode.so.115"])).toEqual([
       "needs libatomic.so.1, which other machines may lack",
       "needs libnode.so.115, which other machines may lack",

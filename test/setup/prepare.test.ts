@@ -15,7 +15,7 @@ describe("prepare", () => {
   afterEach(() => checkout.delete("."));
   afterAll(() => built.delete("."));
 
-  it("builds everything in a fresh checkout, without a word", () => {
+  it("builds everything in a fresh checkout, and prints nothing", () => {
     expect(first).toEqual({ status: 0, output: "", calls: ["tsc", "cmake-js"] });
   });
 
@@ -23,7 +23,7 @@ describe("prepare", () => {
     expect(checkout.run("prepare.mjs")).toEqual({ status: 0, output: "", calls: [] });
   });
 
-  it("goes by contents, not by times", () => {
+  it("rebuilds by the contents of files, not by their times", () => {
     checkout.write("cuda/engine/a.cpp", "first");
     expect(checkout.run("prepare.mjs").calls).toEqual([]);
   });
@@ -56,7 +56,7 @@ describe("prepare", () => {
     expect(checkout.run("prepare.mjs").calls).toEqual(calls);
   });
 
-  it("shows the compiler's words when a build fails, and tries again the next time", () => {
+  it("shows the compiler's output when a build fails, and builds again the next time", () => {
     checkout.write("cuda/engine/a.cpp", "second");
     checkout.write("cmake-js.fails", "");
     const failed = checkout.run("prepare.mjs");

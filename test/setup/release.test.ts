@@ -32,7 +32,7 @@ describe("the software bill of materials", () => {
     for (const name of runtimeDependencies()) expect(names).toContain(name);
   });
 
-  it("is refused if something is wrong with it, each with its reason", () => {
+  it("is refused with a reason for each problem in it", () => {
     expect(sbomProblems(...build())).toEqual([]);
     const [sbom, one, needed] = build();
     expect(sbomProblems({ components: [] }, one, needed)).toEqual([

@@ -37,7 +37,7 @@ describe("Student's t", () => {
     },
   );
 
-  it.each([1e-6, 0.3, 1, 5, 1e3, 1e8])("has its closed forms for 1 and 2 degrees of freedom, at %d", (t) => {
+  it.each([1e-6, 0.3, 1, 5, 1e3, 1e8])("matches closed forms for 1 and 2 degrees of freedom, at %d", (t) => {
     expect(relative(studentTail(t, 1), Math.atan2(1, t) / Math.PI)).toBeLessThan(1e-12);
     // (1 - t / sqrt(2 + t²)) / 2, multiplied out so that the difference does not cancel.
     const root = Math.sqrt(2 + t * t);
@@ -51,7 +51,7 @@ describe("Student's t", () => {
     { t: 40, df: 13, tail: 2.6799418842576594e-15 },
     { t: 1000, df: 5, tail: 9.49006556598986e-15 },
     { t: 12, df: 60, tail: 6.893161320908875e-18 },
-  ])("keeps its digits far out: $tail at $t with $df", ({ t, df, tail }) => {
+  ])("is precise in the far tail: $tail at t = $t with $df degrees of freedom", ({ t, df, tail }) => {
     expect(relative(studentTail(t, df), tail)).toBeLessThan(1e-11);
   });
 
@@ -64,14 +64,14 @@ describe("Student's t", () => {
     expect(studentTail(1.96, 1e6)).toBeCloseTo(0.024998, 5);
   });
 
-  it("takes degrees of freedom that are not whole, and tails as small as a correction makes them", () => {
+  it("accepts fractional degrees of freedom and very small tails", () => {
     // From scipy.stats.t.isf.
     expect(studentQuantile(3.3333e-5, 18)).toBeCloseTo(5.15357603025279, 9);
     expect(studentQuantile(3.3333e-5, 2.5)).toBeCloseTo(54.13521141449696, 8);
   });
 
   it.each([0, -0.1, 0.6, Number.NaN])(
-    "refuses what is no tail, such as %d, and no degrees of freedom",
+    "refuses %d as a tail, and degrees of freedom that are not positive",
     (value) => {
       expect(() => studentQuantile(value, 5)).toThrow(new RangeError("a tail lies above 0 and up to 1/2"));
       expect(() => studentTail(1, Math.min(0, value))).toThrow(RangeError);
@@ -89,13 +89,13 @@ describe("hypergeometricTail", () => {
     [1, 4, 3, 2, 1],
     // At least three are, for only one is not marked.
     [0, 5, 4, 4, 1],
-  ])("of %i or more in %i, %i marked, %i drawn is %f", (least, all, marked, draws, share) => {
+  ])("of %i or more marked in %i, %i marked, %i drawn, is %f", (least, all, marked, draws, share) => {
     expect(hypergeometricTail(least, all, marked, draws)).toBeCloseTo(share, 12);
   });
 });
 
 describe("the gamma function", () => {
-  it("has the logarithm of (n - 1)! at n, that of the root of pi at 1/2, and the library's values", () => {
+  it("matches factorials, the root of pi at 1/2, and the values of a library", () => {
     for (let n = 1; n <= 20; ++n)
       expect(logGamma(n)).toBeCloseTo(n < 3 ? 0 : Math.log(factorial(n - 1)), n < 3 ? 14 : 12);
     expect(logGamma(0.5)).toBeCloseTo(Math.log(Math.PI) / 2, 14);

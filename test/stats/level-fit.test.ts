@@ -12,8 +12,8 @@ const trend = (shape: (check: number) => number, { checks = 60, seed = 1 } = {})
     .normals(checks)
     .map((z, check) => 4 + 0.01 * z + shape(check));
 
-describe("one or few values", () => {
-  it("have no step and no outage below eight", () => {
+describe("the values of checks", () => {
+  it("have no step and no outage if there are fewer than eight", () => {
     for (const checks of [1, 2, 7]) {
       const { steps, outages, newest } = read(trend((check) => (check === checks - 1 ? -1 : 0), { checks }));
       expect({ steps, outages }).toEqual({ steps: [], outages: [] });
@@ -23,7 +23,7 @@ describe("one or few values", () => {
     expect(read([3, 4]).newest).toMatchObject({ size: 1, before: 1 });
   });
 
-  it("that are equal have the smallest deviation", () => {
+  it("have the smallest deviation if all are equal", () => {
     expect(read(Array(50).fill(2))).toMatchObject({ steps: [], outages: [], deviation: 1e-4 });
   });
 });
@@ -42,8 +42,8 @@ describe("a trend", () => {
     ["a step", since(40), ["step at 40"]],
     ["a step upwards", since(20, 0.1), ["step at 20"]],
     ["a step by its third check", since(57), ["step at 57"]],
-    ["a far newest check before that", since(58), ["newest"]],
-    ["a far newest check, and no step, for an outlier at the end", at([59]), ["newest"]],
+    ["a far newest check, but no step, at its second slow check", since(58), ["newest"]],
+    ["a far newest check, but no step, for an outlier at the end", at([59]), ["newest"]],
     ["a far newest check at 8 deviations", at([59], -0.08), ["newest"]],
     ["no finding at 4 deviations", at([59], -0.04), []],
     ["an outage of one check", at([12]), ["outage 12 to 12"]],
@@ -51,7 +51,7 @@ describe("a trend", () => {
     ["an outage in its first check", at([0]), ["outage 0 to 0"]],
     ["a short rise", at([12, 13], 0.5), ["outage 12 to 13"]],
     [
-      "two outages to both sides",
+      "two outages, one to each side",
       (i) => at([20])(i) + at([30], 0.5)(i),
       ["outage 20 to 20", "outage 30 to 30"],
     ],
@@ -62,7 +62,7 @@ describe("a trend", () => {
       ["step at 40", "outage 10 to 10", "outage 50 to 51"],
     ],
     [
-      "steps where levels alternate",
+      "a step at each change between alternating levels",
       (i) => (Math.floor(i / 15) % 2) * half,
       ["step at 15", "step at 30", "step at 45"],
     ],
@@ -75,7 +75,7 @@ describe("a trend", () => {
     ]).toEqual(expected);
   });
 
-  it("has the sizes of its outages and of its newest value", () => {
+  it("reports the sizes of its outages and of its newest value", () => {
     const { outages, newest } = read(trend((check) => at([12, 13])(check) + at([59], 0.2)(check)));
     expect(outages[0]!.size).toBeCloseTo(half, 1);
     expect(newest!.size).toBeCloseTo(0.2, 1);
@@ -119,7 +119,7 @@ describe("a step from 9 values to 15", () => {
 });
 
 it.each([2, 4, 5, 8])(
-  "a small step has the places at which the squares are less than six variances more, seed %i",
+  "a small step's likely places have squares within six variances of the least, seed %i",
   (seed) => {
     const values = trend((check) => (check < 30 ? 0 : 0.03), { seed });
     const [{ at, earliest, latest }] = read(values).steps as [ReturnType<typeof read>["steps"][0]];
@@ -133,7 +133,7 @@ it.each([2, 4, 5, 8])(
   },
 );
 
-it("the best division is that of all divisions with the same number of levels", () => {
+it("the steps found divide the values with the least squares of all divisions into three levels", () => {
   const values = seeded(7)
     .normals(16)
     .map((z, i) => z / 4 + (i < 5 ? 0 : i < 11 ? 3 : 6));

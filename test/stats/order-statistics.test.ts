@@ -22,7 +22,7 @@ it.each([
 });
 
 it.each([[[]], [[1, Number.NaN]], [[Number.POSITIVE_INFINITY, 1]], [[1, Number.NEGATIVE_INFINITY]]])(
-  "%o has no median, and no distribution",
+  "%o has neither a median nor a distribution",
   (samples) => {
     expect(() => median(samples)).toThrow(RangeError);
     expect(() => distribution(samples)).toThrow(RangeError);
@@ -65,14 +65,14 @@ describe("a quantile (type 7)", () => {
     expect(() => quantile([...Array(50).keys(), Number.NaN], 0.5)).toThrow(RangeError);
   });
 
-  it.each([-0.1, 1.1, Number.NaN])("is none at %d", (probability) => {
+  it.each([-0.1, 1.1, Number.NaN])("is refused at %d", (probability) => {
     expect(() => quantile([1], probability)).toThrow(RangeError);
     expect(() => quantile([...Array(50).keys()], probability)).toThrow(RangeError);
   });
 });
 
 describe("the deviation by the median absolute deviation", () => {
-  it("is that of normal values, of either sign, and does not follow a few far ones", () => {
+  it("equals that of normal values, and ignores a few outliers", () => {
     expect(robustDeviation([-2, -1, 0, 1, 2])).toBeCloseTo(1.4826, 12);
     expect(robustDeviation([-2, -1, 0, 1, 1e9])).toBeCloseTo(1.4826, 12);
     const { normal } = seeded(3);
@@ -127,7 +127,7 @@ it("a median's interval is between order statistics of six samples or more, what
   expect(distribution([6, 5, 3, 1, 2, 4])).toEqual({ median: 3.5, min: 1, max: 6, low: 1, high: 6 });
 });
 
-it("half an interval is relative to its median, and too wide beyond twice the requested one", () => {
+it("half an interval is relative to the median; beyond twice the requested width it varies too much", () => {
   expect(relativeHalfWidth({ low: 49, high: 51 }, 50)).toBeCloseTo(0.02, 14);
   expect(relativeHalfWidth(null, 50)).toBeNull();
   expect(relativeHalfWidth({ low: null, high: null }, 50)).toBeNull();

@@ -14,7 +14,7 @@ const said = (processes: readonly TracedProcess[], type: "alert" | "answer" | "f
 const answersOn = (...copies: TracedCopy[]) => said([buildProcess(copies)], "answer");
 const saysNothingMore = (process: TracedProcess) => expect(said([process], "finding")).toEqual([]);
 
-describe("what pinning saves", () => {
+describe("the estimate of what pinning saves", () => {
   const rates: PinnedRates = {
     source: "before.json",
     cells: [
@@ -35,8 +35,8 @@ describe("what pinning saves", () => {
 
   it.each<[string, Partial<TracedCopy>, number | null, number | null]>([
     ["is the engine's time beyond that of pinned copies", { sizeBytes: 16 * MiB }, 50, 1e9 - (16 * MiB) / 50],
-    ["takes the next smaller size's rate", { sizeBytes: 15 * MiB }, 40, 1e9 - (15 * MiB) / 40],
-    ["takes the direction's rate", { direction: "d2h", sizeBytes: 16 * MiB }, 20, 1e9 - (16 * MiB) / 20],
+    ["uses the next smaller size's rate", { sizeBytes: 15 * MiB }, 40, 1e9 - (15 * MiB) / 40],
+    ["uses the direction's rate", { direction: "d2h", sizeBytes: 16 * MiB }, 20, 1e9 - (16 * MiB) / 20],
     ["is at most the time blocked", { sizeBytes: MiB, blockedNs: 5e8 }, 40, 5e8 - MiB / 40],
     [
       "is at most the engine's time if the call is unknown",
@@ -56,7 +56,7 @@ describe("what pinning saves", () => {
     expect(saved({ sizeBytes: MiB }, null)).toEqual([null, null]);
   });
 
-  it("takes its rates from a result's pinned copies by one thread of its first device", () => {
+  it("is computed from a result's pinned copies by one thread on the first device", () => {
     const cells = [
       buildCell({ sizeBytes: MiB, GBps: 40 }),
       buildCell({ sizeBytes: 16 * MiB, GBps: 50 }),
@@ -88,7 +88,7 @@ describe("the report on a trace", () => {
     ]);
   });
 
-  it("says that little or an unknown time would be saved", () => {
+  it("says if pinning would save little time, or an unknown time", () => {
     expect(answersOn(buildTraced({ savedNs: 2.19e7 }))[0]).toMatch(
       /Pinned memory would save less than 1 % of the time\.$/,
     );
@@ -108,7 +108,7 @@ describe("the report on a trace", () => {
     ]);
   });
 
-  it("shows what else blocks from 1 % of the time on", () => {
+  it("shows other causes of blocking from 1 % of the time on", () => {
     const values = (waitNs: number) =>
       buildTraced({ direction: "d2h", sizeBytes: 4, blockedNs: 0, waitNs, savedNs: 0 });
     saysNothingMore(buildProcess([values(2.19e7)]));
@@ -131,7 +131,7 @@ describe("the report on a trace", () => {
     saysNothingMore(buildProcess([], { observedNs: 0 }));
   });
 
-  it("has the largest savings first, then what blocks longest, and its brief view a few rows", () => {
+  it("lists the largest savings first, then the longest blocks; its brief view has few rows", () => {
     const copies = [
       pinnedCopy({ sizeBytes: MiB, blockedNs: 1 }),
       pinnedCopy({ sizeBytes: 2 * MiB, blockedNs: 2, waitNs: 7 }),
@@ -148,7 +148,7 @@ describe("the report on a trace", () => {
     expect(table(true)).not.toContain("--all");
   });
 
-  it("adds equal copies of several processes, and has a part for each", () => {
+  it("adds up equal copies of several processes, and has a part for each process", () => {
     const processes = [
       buildProcess([buildTraced()], { rank: "0" }),
       buildProcess([buildTraced(), pinnedCopy()], { rank: "1", observedNs: 1e9 }),

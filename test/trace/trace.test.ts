@@ -84,14 +84,14 @@ describe.concurrent("pinbench trace -- COMMAND", () => {
       ...{ direction: "h2d", memory: "pageable", call: "cudaMemcpyAsync", sizeBytes: 9633792, count: 133 },
       ...{ totalBytes: 133 * 9633792, engineNs: 133 * 1.6e6, blockedNs: 133 * 1.86e6 },
     });
-    // Of the two times the shorter one counts, and what pinned copies of the next smaller size take does not.
+    // The shorter of the two times counts, less what pinned copies of the next smaller size take.
     expect(copies!.savedNs! + copies!.totalBytes / copies!.pinnedGBps!).toBeCloseTo(133 * 1.6e6, 0);
     expect(answers(traced)[0]).toMatch(
       /^1\.28 GB of 1\.28 GB to the GPU came from pageable memory and blocked its thread for 248 ms of .* Pinned memory would save about 186 ms\.$/,
     );
   });
 
-  it("finds that all copies are pinned, and those behind kernels on their stream", async () => {
+  it("reports that all copies are pinned, and which ones share a stream with kernels", async () => {
     const traced = await traceOf([
       "kernel 7",
       "times 40 copy h2d pinned 9633792 180 4 7",
@@ -104,7 +104,7 @@ describe.concurrent("pinbench trace -- COMMAND", () => {
     expect(traced.trace.processes[0]!.copies.map((copy) => copy.behindKernelsNs)).toEqual([0, 7.2e6]);
   });
 
-  it("adds what a synchronization right after a small copy back waits", async () => {
+  it("counts the wait of a synchronization right after a small copy from the GPU", async () => {
     const traced = await traceOf([
       ...["copy d2h pageable 4 2 12", "call cudaStreamSynchronize 900000"],
       // This one is not right after a copy.
@@ -141,7 +141,7 @@ describe.concurrent("pinbench trace -- COMMAND", () => {
     expect(await rangesOf(["--nvtx"])).toEqual(["", "load"]);
   });
 
-  it("counts copies of graphs, without a call, and those whose call has no record", async () => {
+  it("counts copies of CUDA graphs, and copies whose call was not recorded", async () => {
     const { trace, stderr } = await traceOf([
       "times 3 copy h2d pageable 1048576 200 0 7 5",
       "late d2h pinned 1048576 20 0",
@@ -164,7 +164,7 @@ describe.concurrent("pinbench trace -- COMMAND", () => {
     expect(old.exitCode).toBe(0);
   });
 
-  it("has bounded memory: many sizes share a row", async () => {
+  it("uses bounded memory: beyond 4096 sizes, copies share a row", async () => {
     const lines = Array.from({ length: 5000 }, (_, i) => `copy h2d pageable ${4 * (i + 1)} 1 1`);
     const { trace } = await traceOf(lines);
     const { copies } = trace.processes[0]!;
@@ -173,7 +173,7 @@ describe.concurrent("pinbench trace -- COMMAND", () => {
     expect(copies.find(({ sizeBytes }) => sizeBytes === 0)).toMatchObject({ count: 904 });
   });
 
-  it("has a part for each process, and their sum", async () => {
+  it("reports each process, and the sum of all", async () => {
     const script = scriptOf([...training, "fork"]);
     const ranks = `RANK=0 ${program} ${script} & RANK=1 ${program} ${script}; wait`;
     const file = join(folder, "ranks.json");
@@ -189,7 +189,7 @@ describe.concurrent("pinbench trace -- COMMAND", () => {
     expect(stderr).toMatch(/\n {2}rank 0 .*\n(.*\n)* {2}sum +2\.56 GB +2\.56 GB /);
   });
 
-  it("keeps what a killed program has flushed", async () => {
+  it("keeps what a program had written before it was killed", async () => {
     const traced = await traceOf([...training, 'written "count":133', "copy h2d pageable 77 1 1", "kill"]);
     expect(traced.exitCode).toBe(137);
     const [process] = traced.trace.processes;
@@ -251,7 +251,7 @@ describe.concurrent("pinbench trace -- COMMAND", () => {
     expect(answers(traced)).toEqual([]);
   });
 
-  it("notices that another profiler takes CUPTI over", async () => {
+  it("reports that another profiler has taken CUPTI over", async () => {
     const traced = await traceOf([
       "copy h2d pinned 4096 1 1",
       'written "sizeBytes":4096',
@@ -272,7 +272,7 @@ describe.concurrent("pinbench trace -- COMMAND", () => {
     expect(traced.exitCode).toBe(6);
   });
 
-  it("survives a folder that cannot be written any more", async () => {
+  it("lets the program run if the trace folder cannot be written", async () => {
     const library = join(localBuildFolder, "libpinbench_trace.so");
     const env = {
       PINBENCH_TRACE_FOLDER: "/nowhere",
@@ -306,7 +306,7 @@ describe.concurrent("pinbench trace -- COMMAND", () => {
       { TMPDIR: "/nowhere" },
       "cannot make a folder in /nowhere",
     ],
-  ] as const)("refuses %j with %j", async (args, env, sentence) => {
+  ] as const)("refuses the arguments %j with the variables %j", async (args, env, sentence) => {
     const { exitCode, stderr } = await start(process.execPath, [pinbench, ...args], { env }).finished;
     expect({ exitCode, stderr }).toEqual({
       exitCode: 2,
@@ -314,7 +314,7 @@ describe.concurrent("pinbench trace -- COMMAND", () => {
     });
   });
 
-  it("refuses a disk without room for the sums before the command starts", async () => {
+  it("refuses a disk without room for the trace before the command starts", async () => {
     const limited = ["-c", 'ulimit -f 100; exec "$@"', "sh", process.execPath, pinbench];
     const { exitCode, stdout, stderr } = await start("/bin/sh", [
       ...[...limited, "trace", "--reference", reference, "--", "echo", "started"],
@@ -323,7 +323,7 @@ describe.concurrent("pinbench trace -- COMMAND", () => {
     expect(stderr).toContain("pinbench: no trace can be kept in ");
   });
 
-  it("compares two traces, in each format of a trace", async () => {
+  it("makes traces that pinbench compare compares, in each format of a trace", async () => {
     const [before, after] = ["before", "after"].map((name) => join(folder, `${name}.json`));
     await traceOf(training, { flags: ["--output", before!] });
     await traceOf(

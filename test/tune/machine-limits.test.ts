@@ -24,8 +24,8 @@ const machine = (files: Record<string, string> = {}) =>
     ...files,
   });
 
-describe("what loaders have to share", () => {
-  it("are the CPUs of the affinity mask, and available memory", () => {
+describe("what a loader's ranks share", () => {
+  it("is the CPUs of the affinity mask, and the available memory", () => {
     expect(machineLimits(2, machine())).toEqual({
       usableCpus: 12,
       cpuQuota: null,
@@ -35,7 +35,7 @@ describe("what loaders have to share", () => {
     });
   });
 
-  it("are the CPUs of a container's quota, rounded up", () => {
+  it("is as many CPUs as a container's quota allows, rounded up", () => {
     const quota = { "proc/self/cgroup": "0::/", "sys/fs/cgroup/cpu.max": "350000 100000" };
     expect(machineLimits(1, machine(quota))).toMatchObject({ usableCpus: 4, cpuQuota: 3.5 });
   });
@@ -51,7 +51,7 @@ describe("what loaders have to share", () => {
   });
 });
 
-it("the CPUs of ranks that their launcher has bound count, if all ranks are known", () => {
+it("the CPUs to which a launcher has bound ranks are counted only if all ranks are known", () => {
   const limits = limitsOf({ ranks: 2, usableCpus: 16 });
   const rank = (number: number, cpus: number[]) => ({
     rank: number,
@@ -70,7 +70,7 @@ it.each([
   [16, 3, 5],
   [2, 8, 1],
   [1, 1, 1],
-])("%i CPUs of %i ranks are %i for each", (usableCpus, ranks, each) => {
+])("%i CPUs shared by %i ranks are %i for each", (usableCpus, ranks, each) => {
   expect(cpusPerRank(limitsOf({ usableCpus, ranks }))).toBe(each);
 });
 
@@ -94,7 +94,7 @@ describe("what a setting needs", () => {
     });
   });
 
-  it("is pinned in powers of two", () => {
+  it("is pinned memory rounded up to powers of two", () => {
     const odd = { ...facts, batch: { ...facts.batch, bytes: 33 * MiB } };
     expect(needOf(usualSetting(0, true), odd, 0).memoryBytes).toBe(3 * 64 * MiB);
   });
@@ -107,7 +107,7 @@ describe("what a setting needs", () => {
     });
   });
 
-  it("is also what each worker holds for itself, and its pipes", () => {
+  it("includes the memory that each worker holds for itself, and the files of its pipes", () => {
     const need = needOf(usualSetting(4, false), { ...facts, filesPerBatch: 3 }, 50e6);
     expect(need.memoryBytes).toBe(10 * 32 * MiB + 200e6);
     expect(need.files).toBe(4 * 8 + 10 * 3);
@@ -115,7 +115,7 @@ describe("what a setting needs", () => {
 });
 
 describe("why a setting does not fit", () => {
-  it("is nothing for one that does", () => {
+  it("is null for a setting that fits", () => {
     expect(why(usualSetting(16, true), {})).toBeNull();
   });
 
@@ -134,7 +134,7 @@ describe("why a setting does not fit", () => {
       "batches in flight need 320 MiB of /dev/shm for each of 2 ranks, and 500 MiB are free",
     ],
     [{ memoryAvailableBytes: 300 * MiB }, "it needs 320 MiB of memory, and 300 MiB are available"],
-  ])("is memory: %j", (limits, reason) => {
+  ])("is too little memory: %j", (limits, reason) => {
     expect(why(usualSetting(4, false), limits)).toBe(reason);
   });
 
@@ -144,7 +144,7 @@ describe("why a setting does not fit", () => {
     expect(why(usualSetting(4, false), { ...limits, ranks: 3 })).toMatch(/memory.* 640 MiB are available/);
   });
 
-  it("is memory that workers of an earlier trial held", () => {
+  it("is memory that workers held for themselves in an earlier trial", () => {
     const limits = { memoryAvailableBytes: 500 * MiB };
     expect(why(usualSetting(4, false), limits)).toBeNull();
     expect(why(usualSetting(4, false), limits, { workerBytes: 64 * MiB })).toBe(
@@ -169,7 +169,7 @@ describe("why a setting does not fit", () => {
 });
 
 describe("a small /dev/shm", () => {
-  it("has prefetch_factor 1 only if nothing else fits", () => {
+  it("leads to prefetch_factor 1 only if nothing else fits", () => {
     const probe = new SimulatedProbe(
       { makeMs: 10, handOverMs: 1, handOverPinnedMs: 1, copyMs: 1, copyPinnedMs: 1 },
       facts,

@@ -84,7 +84,7 @@ const opening = (changes: Partial<TuneSettings>, begin = async (_: DeviceSharing
 const control = { enough: () => true, signal, timeoutNs: 1e9 };
 
 describe("a model of a loader", () => {
-  it("has a device for each rank, and CPUs and memory near that one", async () => {
+  it("has a device for each rank, and CPUs and memory near that device", async () => {
     await opening({ device: 1, ranks: 3 }).probe;
     expect(seen.opened.map(({ ordinal }) => ordinal)).toEqual([1, 0, 2]);
     expect(seen.opened.map(({ placed }) => placed)).toEqual(seen.opened.map(({ busId }) => busId));
@@ -93,12 +93,12 @@ describe("a model of a loader", () => {
     );
   });
 
-  it("has devices in turns if there are more ranks", async () => {
+  it("assigns devices in turn if there are more ranks than devices", async () => {
     await opening({ ranks: 5 }).probe;
     expect(seen.opened.map(({ ordinal }) => ordinal)).toEqual([0, 1, 2, 0, 1]);
   });
 
-  it("has the cost of a sample, and drops files from the page cache only if it is to be cold", async () => {
+  it("has the requested cost of a sample, and drops files from the page cache only with --cold", async () => {
     await opening({ data: "images", sample: { bytes: 200, costNs: 5e5 }, cold: true }).probe;
     await opening({ data: "images", sample: null }).probe;
     const [cold, warm] = seen.opened.map(({ options }) => options);
@@ -106,7 +106,7 @@ describe("a model of a loader", () => {
     expect(warm).toMatchObject({ sampleCostNs: 0, sampleBytes: 100, dropFiles: null });
   });
 
-  it("reports to its caller what was opened, and begins its notes with those of an emulated device", async () => {
+  it("reports what was opened, and notes first if the device is emulated", async () => {
     const { probe, onOpen } = opening({});
     expect((await probe).facts.notes).toEqual(["a model"]);
     expect(onOpen).toHaveBeenCalledWith({

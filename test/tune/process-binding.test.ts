@@ -28,20 +28,20 @@ describe("the binding of training processes", () => {
 
   it.each<[string, Parameters<typeof faultsOf>, string[]]>([
     ["with CPUs of another node", [[0, [2, 3]]], [fault("rank 0: CPUs of NUMA node 1", 0)]],
-    ["with memory of another", [[1, [2], "bind:0"]], [fault("rank 0: memory of NUMA node 0", 1)]],
-    ["if it prefers such memory", [[1, [2], "prefer:0"]], [fault("rank 0: memory of NUMA node 0", 1)]],
+    ["with memory of another node", [[1, [2], "bind:0"]], [fault("rank 0: memory of NUMA node 0", 1)]],
+    ["if it prefers a wrong node", [[1, [2], "prefer:0"]], [fault("rank 0: memory of NUMA node 0", 1)]],
     [
-      "with memory of several",
+      "with memory of several nodes",
       [[1, [2], "interleave:0-1"]],
       [fault("rank 0: memory of NUMA node 0 and 1", 1)],
     ],
     [
-      "with both",
+      "with both CPUs and memory of another node",
       [[1, [0], "bind=static:0"]],
       [fault("rank 0: CPUs of NUMA node 0 and memory of NUMA node 0", 1)],
     ],
     [
-      "in several ranks alike",
+      "in several ranks, which one line reports",
       [
         [0, [0, 1]],
         [1, [0, 2]],

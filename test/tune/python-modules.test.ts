@@ -9,7 +9,7 @@ import { skipWithoutTorch, testPython } from "../helpers/test-python.js";
 skipWithoutTorch();
 
 /** All of test/tune/python in one interpreter, as importing torch takes a second and more. */
-it("the Python modules do what each of their own tests says", async () => {
+it("the Python modules of tune pass their own unit tests", async () => {
   const folder = fileURLToPath(new URL("python", import.meta.url));
   // Bytecode has no business in the folders of the source.
   const args = ["-B", "-W", "ignore", "-m", "unittest", "discover", "-s", folder, "-p", "*_test.py"];

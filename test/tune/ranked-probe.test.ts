@@ -58,7 +58,7 @@ const until = (batches: number, signal = never): TrialControl => ({
 });
 
 describe("a trial of several ranks", () => {
-  it("has a batch when the slowest rank has it", async () => {
+  it("counts a batch when the slowest rank has it", async () => {
     const slow = new Rank(20);
     const ranked = await rankedOf(new Rank(10), slow, new Rank(5));
     const trial = await ranked.measure(four, until(10));
@@ -67,7 +67,7 @@ describe("a trial of several ranks", () => {
     expect(slow.delivered).toBeLessThan(15);
   });
 
-  it("has the figures of one rank: means, and a share of the /dev/shm that all of them have seen", async () => {
+  it("reports means over its ranks, and one rank's share of the /dev/shm in use", async () => {
     const ranked = await rankedOf(
       new Rank(10, {
         waitNsPerBatch: 2e6,
@@ -111,14 +111,14 @@ describe("a trial of several ranks", () => {
     expect(ending.isAborted).toBe(true);
   });
 
-  it("has the binding of each of them", async () => {
+  it("reports the binding of each rank to CPUs", async () => {
     const placed = (rank: number) =>
       new Rank(10, {}, { places: [{ rank, place: { cpus: [rank], memoryPolicy: null, pciBusId: null } }] });
     const { facts } = await rankedOf(placed(0), placed(1), new Rank(10));
     expect(facts.places!.map(({ place }) => place.cpus)).toEqual([[0], [1]]);
   });
 
-  it("is made ready in all of them, and all are closed", async () => {
+  it("is prepared in all ranks, and closing it closes all of them", async () => {
     const ready: number[] = [];
     const ranks = [0, 1, 2].map((rank) =>
       Object.assign(new Rank(10), { ready: async () => void ready.push(rank) }),
@@ -139,7 +139,7 @@ describe("a trial of several ranks", () => {
     expect(await ranked.measure(four, until(5))).toMatchObject({ sharedMemoryBytes: 600 });
   });
 
-  it("fails if one of them does, and the others end", async () => {
+  it("fails if one rank fails, and ends the others", async () => {
     const other = new Rank(10);
     const ranked = await rankedOf(new Rank(10, { failure: failureOf("worker-killed") }), other);
     const trial = await ranked.measure(four, until(50));
@@ -154,7 +154,7 @@ describe("a trial of several ranks", () => {
     expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [] });
   });
 
-  it("rejects with what one of them rejects with, when all have ended", async () => {
+  it("rejects with the error of one rank, once all have ended", async () => {
     const broken = new Rank(10);
     broken.measure = () => Promise.reject(new PinbenchError("measurement", "The device is lost."));
     const other = new Rank(10);
@@ -163,7 +163,7 @@ describe("a trial of several ranks", () => {
     expect(other.isAborted).toBe(true);
   });
 
-  it("begins when all are ready", async () => {
+  it("begins when all ranks are ready", async () => {
     const [first, second] = [new Rank(10), new Rank(10)];
     const order: string[] = [];
     const measure = vi.spyOn(first, "measure").mockImplementation((setting) => {
@@ -179,7 +179,7 @@ describe("a trial of several ranks", () => {
   });
 });
 
-it("ranks that cannot all be opened are none; the opened ones are closed", async () => {
+it("opening ranks fails if one cannot be opened, and closes the opened ones", async () => {
   const ranks = [0, 1, 2, 3].map(() => new Rank(10));
   const open = async (rank: number) => {
     if (rank === 2) throw new PinbenchError("measurement", "Python was killed (SIGKILL).");

@@ -4,7 +4,7 @@ import { afterSilence } from "../../src/tune/silence.js";
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-it("silence is over once, when its time has passed", () => {
+it("a silence is reported once, when its time has passed", () => {
   const isOver = vi.fn();
   afterSilence(100, isOver);
   vi.advanceTimersByTime(99);
@@ -13,7 +13,7 @@ it("silence is over once, when its time has passed", () => {
   expect(isOver).toHaveBeenCalledOnce();
 });
 
-it("silence is not over if something comes before, or is there to be read when its time has passed", () => {
+it("no silence is reported if something comes before its time has passed, or just then", () => {
   const isOver = vi.fn();
   for (const comesMs of [50, 100]) setTimeout(afterSilence(100, isOver), comesMs);
   vi.advanceTimersByTime(300);

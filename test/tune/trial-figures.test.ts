@@ -11,7 +11,7 @@ const none = usualSetting(0, false);
 /** 60 batches, one every `gapMs`. */
 const steady = (setting: LoaderSetting, gapMs: number) => trialOf(setting, evenly(60, gapMs * ms));
 
-describe("what making a batch takes", () => {
+describe("the time to make a batch", () => {
   const timed = (makeMs: Record<number, number | null>, waitMs = 7) =>
     new ScriptedProbe((setting, time) => ({
       ...steady(setting, 10),
@@ -19,7 +19,7 @@ describe("what making a batch takes", () => {
       makeNsPerBatch: makeMs[setting.numWorkers] == null ? null : makeMs[setting.numWorkers]! * ms,
     }));
 
-  it("is the wait for it without workers, the least of them: the first trial may have been cold", async () => {
+  it("is the shortest wait in trials without workers, as the first one may have been cold", async () => {
     const trials = trialsOf(timed({}));
     await trials.run(none);
     expect(trials.makeNsPerBatch).toBe(70 * ms);
@@ -27,7 +27,7 @@ describe("what making a batch takes", () => {
     expect(trials.makeNsPerBatch).toBe(7 * ms);
   });
 
-  it("is the time in a worker, if timed", async () => {
+  it("is the time that a worker takes, if it was timed", async () => {
     const trials = trialsOf(timed({ 0: 5, 4: 30 }));
     await trials.run(none);
     expect(trials.makeNsPerBatch).toBe(5 * ms);
@@ -35,7 +35,7 @@ describe("what making a batch takes", () => {
     expect(trials.makeNsPerBatch).toBe(30 * ms);
   });
 
-  it("is not what pinning takes as well, nor a time that was not measured", async () => {
+  it("excludes trials that pinned batches, and trials that did not measure it", async () => {
     const pinnedFirst = new ScriptedProbe((setting, time) => ({
       ...steady(setting, 10),
       makeNsPerBatch: [5, 7, 0][time - 1]! * ms,
@@ -48,18 +48,18 @@ describe("what making a batch takes", () => {
     expect(trials.makeNsPerBatch).toBe(7 * ms);
   });
 
-  it("is unknown if workers deliver more than they could then make", async () => {
+  it("is unknown if workers deliver more batches than it would allow", async () => {
     const trials = trialsOf(timed({}, 7));
     await trials.run(none);
     await trials.run(four);
-    // 100 batches a second of 4 workers: no more than 40 ms a batch, and not 70.
+    // 100 batches a second from 4 workers: at most 40 ms a batch, not 70.
     expect(trials.makeNsPerBatch).toBeNull();
   });
 });
 
-describe("memory that workers come to own over an epoch", () => {
-  it("keeps settings from being tried for which there will not be enough", async () => {
-    // The most that a worker came to own counts, and not what one did last.
+describe("the memory that workers copy over an epoch", () => {
+  it("rules out settings for which the machine's memory would not suffice", async () => {
+    // The most memory that a worker copied counts, not that of the latest trial.
     const epochBytes = (workers: number) => ({
       workerPrivateBytes: 4e6,
       workerEpochBytes: workers === 4 ? 4e9 : 4e8,
@@ -78,7 +78,7 @@ describe("memory that workers come to own over an epoch", () => {
 });
 
 describe("samples that several workers deliver", () => {
-  it("count once", async () => {
+  it("count once in the rate", async () => {
     const trials = trialsOf(
       new ScriptedProbe((setting) =>
         setting.numWorkers === 4 ? { ...steady(setting, 5), sampleCopies: 4 } : steady(setting, 10),
@@ -86,7 +86,7 @@ describe("samples that several workers deliver", () => {
     );
     const { score } = (await trials.run(four))!;
     expect(score!.batchesPerSecond).toBeCloseTo(200 / 4);
-    // Even gaps leave the least interval, of 1 %.
+    // Even gaps give the narrowest interval, ±1 %.
     expect([score!.low, score!.high]).toEqual([expect.closeTo(50 / 1.01), expect.closeTo(50 / 0.99)]);
     expect((await trials.run(none))?.score?.batchesPerSecond).toBeCloseTo(100);
   });

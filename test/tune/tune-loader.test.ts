@@ -36,15 +36,15 @@ async function tuned(
     ...changes,
   };
   const tuning = await tuneLoader(probe, request, signal, onTrial);
-  // Whatever came of it, it is a document of its schema and has nothing that the schema does not know.
+  // Whatever the outcome, the document matches its schema and has no unknown fields.
   const text = JSON.parse(JSON.stringify(tuning)) as unknown;
   expect(tuningSchemaErrors(text)).toBeNull();
   expect(tuningSchema.parse(text)).toEqual(text);
   return tuning;
 }
 
-describe("the document", () => {
-  it("names wrong bindings of processes, and counts the CPUs that they are bound to", async () => {
+describe("the document of a tuning", () => {
+  it("names wrong bindings of processes, and counts only the CPUs that they are bound to", async () => {
     const places = [{ rank: 0, place: { cpus: [2, 3], memoryPolicy: null, pciBusId: "eeee:00:00.0" } }];
     const root = emulatedNodes({ sysfs: [0], GBps: [[1, 1]] }).PINBENCH_EMULATED_ROOT!;
     const tuning = await tuned(new SimulatedProbe(loader, { ...simulatedFacts, places }), { root });
@@ -93,7 +93,7 @@ describe("the document", () => {
     expect(own.startingScore).toEqual(own.tried[0]?.score);
   });
 
-  it("has failures with their facts", async () => {
+  it("has each failure with its message, hint and traceback", async () => {
     const failure = failureOf("dataset-raised", {
       everywhere: true,
       hint: "Mend it.",
@@ -117,13 +117,13 @@ describe("a running job", () => {
   const trial = (setting: LoaderSetting) =>
     trialOf(setting, evenly(200, 10e6), { waitNsPerBatch: 5e6, makeNsPerBatch: 20e6 });
 
-  it("has to be closer to the fastest, as its choice lasts as long as the training", async () => {
+  it("gets a setting within 1 % of the fastest, as it lasts for the whole training", async () => {
     const { method, run } = await tuned(new ScriptedProbe(trial, facts));
     expect(method.tolerance).toBe(0.01);
     expect(run.status).toBe("complete");
   });
 
-  it("that ends before the search leaves what was found until then", async () => {
+  it("that ends before the search keeps what was found until then", async () => {
     const over = new AbortController();
     const probe = new ScriptedProbe((setting, time) => {
       if (time === 3) over.abort(jobEnded);
@@ -136,7 +136,7 @@ describe("a running job", () => {
   });
 });
 
-it("reports its trials, and the best so far", async () => {
+it("a search reports each trial with the best rate so far", async () => {
   const told: (number | null)[] = [];
   const probe = new SimulatedProbe(loader);
   await tuned(probe, {}, undefined, (_, best) => told.push(best?.score.batchesPerSecond ?? null));
@@ -180,7 +180,7 @@ describe("the search ends", () => {
     for (const endNs of probe.endsNs) expect(endNs).toBeLessThanOrEqual(0.35 * budgetNs + 5e6);
   });
 
-  it("when it is aborted, which says so even if something was found", async () => {
+  it("when it is aborted, with that status even if something was found", async () => {
     const abort = new AbortController();
     setTimeout(() => abort.abort(), 300);
     const tuning = await tuned(new SlowProbe(), { budgetNs: 20e9 }, abort.signal);
@@ -191,7 +191,7 @@ describe("the search ends", () => {
   });
 });
 
-it("rejects if the probe cannot begin", async () => {
+it("a search rejects if its probe fails in the first trial", async () => {
   const broken = new ScriptedProbe((setting, time) => {
     if (time === 1) throw new PinbenchError("measurement", "The device is gone.");
     return trialOf(setting, evenly(100, 10e6));
@@ -199,7 +199,7 @@ it("rejects if the probe cannot begin", async () => {
   await expect(tuned(broken)).rejects.toThrow("The device is gone.");
 });
 
-it("keeps what was measured before the probe could not go on", async () => {
+it("a search keeps what was measured before its probe failed", async () => {
   const probe = new ScriptedProbe((setting, time) => {
     if (time > 2) throw new PinbenchError("measurement", "The device is gone.");
     return trialOf(setting, evenly(100, 10e6));

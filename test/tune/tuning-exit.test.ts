@@ -18,7 +18,7 @@ function errorOf(part: TuningPart): PinbenchError {
 }
 
 describe("a search ends", () => {
-  it("with exit code 0 if it recommends a setting, but with an error if it could not go on", () => {
+  it("with exit code 0 if it recommends a setting, and with an error if its probe failed", () => {
     expect(tuningExitCode(buildTuning())).toBe(0);
     const recommendation: Partial<NonNullable<Tuning["recommendation"]>> = {};
     expect(errorOf({ recommendation, run: { error: "The device is gone." } })).toMatchObject({
@@ -41,7 +41,7 @@ describe("a search ends", () => {
     expect(errorOf({ tried: [plain] }).cause).toBeUndefined();
   });
 
-  it("with why all settings were skipped, or the time that was missing", () => {
+  it("with the reason why all settings were skipped, or with too short a time as the reason", () => {
     const skipped = [{ setting: two, reason: "it needs 9 GiB of memory" }];
     expect(errorOf({ tried: [], skipped })).toMatchObject({
       ...{

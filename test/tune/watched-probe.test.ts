@@ -11,14 +11,14 @@ const other = {
 };
 const record = () => ({ device: 0, others: [] as object[], activityBefore: null, unseen: [] });
 
-it("notes another program that was there before the first trial", () => {
+it("a probe notes another program that used the device before the first trial", () => {
   const records = [{ ...record(), others: [{ ...other, wasThereBefore: true }] }];
   const probe = new ScriptedProbe((setting) => trialOf(setting, []), { ...simulatedFacts, notes: [] });
   watched(probe, { records } as unknown as DeviceSharing, [0]);
   expect(probe.facts.notes).toEqual([expect.stringMatching(/^During this search .*train/)]);
 });
 
-it("is ready when the probe is", async () => {
+it("a watched probe is ready when the probe within is", async () => {
   const ready = vi.fn(async () => undefined);
   const probe = Object.assign(new ScriptedProbe((setting) => trialOf(setting, [])), { ready });
   const { signal } = new AbortController();
@@ -26,7 +26,7 @@ it("is ready when the probe is", async () => {
   expect(ready).toHaveBeenCalledWith(signal);
 });
 
-it("notes once another program that came during a trial", async () => {
+it("a probe notes another program that came during a trial only once", async () => {
   const seen = record();
   const look = async () => void seen.others.splice(0, 1, other);
   const sharing = { records: [seen], look, release: async () => undefined } as unknown as DeviceSharing;
@@ -37,7 +37,7 @@ it("notes once another program that came during a trial", async () => {
   expect(probe.facts.notes.slice(before)).toEqual([expect.stringMatching(/^During this search .*train/)]);
 });
 
-it("gives a device's turn back with the probe, even if that cannot be closed", async () => {
+it("closing a probe releases its device for others, even if closing fails", async () => {
   const release = vi.fn(async () => undefined);
   const probe = new ScriptedProbe((setting) => trialOf(setting, []));
   probe.close = async () => {

@@ -65,7 +65,7 @@ class HandleTable {
   std::unordered_map<Handle, std::shared_ptr<Object>> objects_;
 };
 
-// Counts of what a program holds of a driver.
+// Kinds of driver objects that a program can hold.
 inline constexpr std::string_view kPossessionNames[] = {
     "deviceAllocations", "hostAllocations", "registrations", "streams", "events", "modules"};
 using Possessions = std::array<std::size_t, std::size(kPossessionNames)>;
@@ -101,10 +101,10 @@ class Context {
   FaultPlan& faults() { return *settings_.faults; }
   int ordinal() const { return ordinal_; }
 
-  // The route of a copy that this device makes, by its addresses. Of one between two devices it is only known
-  // that the other end is another device: that device's link is not counted.
+  // The route of a copy by this device, from its addresses. For a copy between two devices it does not name
+  // the other device, whose link is then not counted.
   Route route_of(cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) const;
-  // A copy that the calling thread asks this device for, with the faults that it is to have.
+  // A copy that the calling thread requests of this device, with its planned faults.
   Copy copy_of(cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes, const Route& route);
   Copy copy_of(cu::DevicePtr destination, cu::DevicePtr source, std::size_t bytes) {
     return copy_of(destination, source, bytes, route_of(destination, source, bytes));
@@ -125,14 +125,14 @@ class Context {
   bool give_access_to(const std::shared_ptr<Context>& peer);
   bool take_access_to(const Context& peer);
 
-  // What the program obtained in the context and has not given back. Pinned memory counts if it was allocated
-  // or registered in this context.
+  // What the program allocated in the context and has not freed. Pinned memory counts if it was allocated or
+  // registered in this context.
   Possessions possessions() const;
 
   // Whether kernels and stream waits can reach the range: memory of this device, or of one that it has access
   // to, or pinned host memory.
   bool is_reachable(cu::DevicePtr begin, std::size_t bytes) const;
-  // Whether kernels find the host's memory there: pinned memory, and any that is no device's if the device is
+  // Whether kernels can access host memory there: pinned memory, or any host memory if the device is
   // coherent.
   bool is_host_memory(cu::DevicePtr begin, std::size_t bytes) const;
   bool is_memory_of_peer(cu::DevicePtr begin, std::size_t bytes) const;
@@ -144,7 +144,7 @@ class Context {
     std::size_t bytes = 0;
   };
 
-  // Adds the node of the host's memory, on a machine of several.
+  // Adds the node of the host memory, if the machine has NUMA nodes.
   void place_host_side(Copy& copy);
 
   Settings& settings_;

@@ -14,7 +14,7 @@
 namespace pinbench::emulated {
 namespace {
 
-// All counts, or those that are not 0.
+// A JSON object of all counts, or of those that are not 0.
 std::string object(std::span<const std::string_view> names, const auto& counts, bool has_all) {
   std::string text = "{";
   for (std::size_t i = 0; i < names.size(); ++i) {
@@ -30,11 +30,10 @@ std::string object(std::span<const std::string_view> names, const auto& counts, 
 //   {"pid":4711,"contexts":0,"held":{"deviceAllocations":0,"hostAllocations":0,"registrations":0,"streams":0,
 //    "events":0,"modules":0},"leftBehind":{…},"calls":{"cuInit":1,…},"struckCalls":0}
 //
-// in which all but the calls should be 0: `contexts` are references to primary contexts that were not
-// released, `held` is what the program has of contexts that are alive, `leftBehind` what it had of others
-// when they ended, `calls` the functions that it called and how often, and `struckCalls` how many of these
-// calls had a fault. One write, so that the lines of several processes do not mix. A failure cannot be
-// reported anywhere.
+// All but the calls should be 0. `contexts`: references to primary contexts that were not released. `held`:
+// objects in live contexts. `leftBehind`: objects in contexts when they ended. `calls`: number of calls of
+// each function. `struckCalls`: calls that had a fault. One write, so that the lines of several processes do
+// not mix. A failure cannot be reported anywhere.
 void report_leaks() {
   Driver& driver = Driver::instance();
   const FaultPlan& faults = driver.faults();

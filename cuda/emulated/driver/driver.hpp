@@ -26,7 +26,7 @@ class Driver {
 
   // cuInit, which may be called again.
   cu::Result initialize();
-  // What the last initialize() found wrong with the environment; empty if nothing.
+  // The error in the environment that the last initialize() found; empty if none.
   const std::string& complaint() const { return complaint_; }
   bool is_initialized() const { return initialized_.load(std::memory_order_acquire); }
 
@@ -43,7 +43,7 @@ class Driver {
   cu::Context retain_primary_context(cu::Device device);
   void release_primary_context(cu::Device device);
 
-  // The calling thread's; null if there is none or it has ended.
+  // The calling thread's context; null if there is none or it has ended.
   std::shared_ptr<Context> current_context() {
     return find_context(static_cast<cu::Context>(pthread_getspecific(current_handle_key_)));
   }
@@ -52,7 +52,7 @@ class Driver {
     require(pthread_setspecific(current_handle_key_, handle) == 0, cu::kErrorOutOfMemory);
   }
 
-  // What the program still holds in contexts that are alive, and what it held in others when they ended.
+  // What the program holds in live contexts, and what it held in others when they ended.
   struct Leaks {
     std::size_t contexts = 0;  // references to primary contexts that were not released
     Possessions held{};
@@ -66,7 +66,7 @@ class Driver {
     require(found != nullptr, cu::kErrorInvalidContext);
     return found;
   }
-  // The one whose memory holds the whole range. Throws CUDA_ERROR_INVALID_VALUE if there is none.
+  // The context whose memory holds the whole range. Throws CUDA_ERROR_INVALID_VALUE if there is none.
   std::shared_ptr<Context> context_of_memory(cu::DevicePtr begin, std::size_t bytes);
 
  private:
@@ -78,7 +78,7 @@ class Driver {
 
   Driver();
   PrimaryContext& primary_context(cu::Device device);
-  // Null for the handle null, too.
+  // Also null for a null handle.
   std::shared_ptr<Context> find_context(cu::Context handle);
 
   mutable std::mutex mutex_;

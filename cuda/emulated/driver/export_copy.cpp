@@ -13,7 +13,7 @@ void require_device_memory(Context& context, cu::DevicePtr begin, std::size_t by
   require_argument(context.memory().contains(begin, bytes));
 }
 
-// Between two devices, on an engine of this context's device.
+// A copy between two devices, by an engine of this context's device.
 void copy_between_devices(Context& context, const std::shared_ptr<Stream>& stream, cu::DevicePtr destination,
                           std::shared_ptr<Context> destination_context, cu::DevicePtr source,
                           std::shared_ptr<Context> source_context, std::size_t bytes) {
@@ -49,16 +49,15 @@ void copy_with_host(Context& context, cu::Stream handle, bool to_device, cu::Dev
 
 }  // namespace
 
-// All copies of a batch are checked before any is enqueued; `failed` is the copy that is wrong.
+// All copies of a batch are checked before any is enqueued; `failed` gets the index of the invalid one.
 cu::Result exports::memcpyBatchAsync(cu::DevicePtr* destinations, cu::DevicePtr* sources, std::size_t* sizes,
                                      std::size_t count, cu::CopyAttributes* attributes,
                                      std::size_t* attribute_indices, std::size_t attribute_count,
                                      std::size_t* failed, cu::Stream handle) {
-  std::size_t at = std::numeric_limits<std::size_t>::max();  // if it is no copy of the batch
+  std::size_t at = std::numeric_limits<std::size_t>::max();  // if the error is not in one copy
   const cu::Result result = context_call(EntryPoint::memcpyBatchAsync, [&](Context& context) {
     require_argument(handle != nullptr && count > 0);
-    // Other attributes for some of the copies, and copies in several directions or between two devices, are
-    // not emulated.
+    // Not emulated: several attributes, and copies in several directions or between two devices.
     require_argument(attribute_count == 1 && attribute_indices[0] == 0 && attributes->flags == 0);
     const int order = attributes->source_access_order;
     require_argument(order == cu::kSourceAccessOrderStream || order == cu::kSourceAccessOrderAny);

@@ -25,13 +25,13 @@ constexpr ErrorText kErrorTexts[] = {
 #undef PINBENCH_TEXT
 };
 
-// These need no cuInit, and have no faults before it.
+// Error texts need no cuInit, and have no faults before it.
 std::optional<cu::Result> fault_of_text(EntryPoint entry_point) {
   Driver& driver = Driver::instance();
   return driver.is_initialized() ? driver.faults().next_call(entry_point) : std::nullopt;
 }
 
-// Null for a code that this driver does not know.
+// Writes null for a code that this driver does not know.
 cu::Result tell_text(cu::Result result, const char* ErrorText::*text, const char** told) {
   const auto* const found = std::ranges::find(kErrorTexts, result, &ErrorText::result);
   const bool is_known = found != std::end(kErrorTexts);
@@ -39,7 +39,7 @@ cu::Result tell_text(cu::Result result, const char* ErrorText::*text, const char
   return is_known ? cu::kSuccess : cu::kErrorInvalidValue;
 }
 
-// A driver whose registering is set to be unsupported tells so.
+// False if a fault makes cuMemHostRegister fail with CUDA_ERROR_NOT_SUPPORTED.
 bool can_register(Driver& driver) {
   const auto& faults = driver.faults().list().calls[static_cast<std::size_t>(EntryPoint::memHostRegister)];
   return std::ranges::find(faults, cu::kErrorNotSupported, &Planned<cu::Result>::effect) == faults.end();
@@ -50,7 +50,7 @@ int attribute_of(Driver& driver, cu::Device device, int attribute) {
     case cu::kAttributeMultiprocessorCount:
       return 1;  // kernels run on one thread
     case cu::kAttributeL2CacheSize:
-      return 0;  // its memory is cached by the host's own caches
+      return 0;  // the host's caches cache its memory
     case cu::kAttributeAsyncEngineCount:
       return 2;
     case cu::kAttributeCanMapHostMemory:
@@ -76,7 +76,7 @@ cu::Result exports::getErrorName(cu::Result result, const char** name) {
   return tell_text(result, &ErrorText::name, name);
 }
 
-// An error of the environment is described here: this is the only text that a program shows of it.
+// Returns the error in the environment, if there is one, because programs show only this text.
 cu::Result exports::getErrorString(cu::Result result, const char** description) {
   if (const auto fault = fault_of_text(EntryPoint::getErrorString)) return *fault;
   const std::string& complaint = Driver::instance().complaint();
@@ -185,7 +185,7 @@ cu::Result exports::deviceCanAccessPeer(int* can_access, cu::Device device, cu::
   });
 }
 
-// One way: what the current context may do with the peer's memory.
+// One way only: gives the current context access to the peer's memory.
 cu::Result exports::contextEnablePeerAccess(cu::Context handle, unsigned flags) {
   return context_call(EntryPoint::contextEnablePeerAccess, [&](Context& context) {
     Driver& driver = Driver::instance();

@@ -13,7 +13,7 @@ const NumaFacts& facts() {
   return *Driver::instance().settings().numa;
 }
 
-// A thread's memory is where it runs, until it prefers another node.
+// A thread's memory is on the node where it runs, until it prefers another node.
 int run_on(const int* cpus, std::size_t count) {
   const auto& nodes = facts().nodes;
   const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const NumaFacts::Node& node) {

@@ -54,7 +54,7 @@ void verify_pattern(const std::byte* source, std::size_t bytes, std::uint64_t ba
   if (tail != 0 && std::memcmp(source + words * kWordBytes, &last, tail) != 0) mismatch_at(words);
 }
 
-// Takes time, but no CPU time: the workers that run meanwhile need that.
+// Sleeps, because the workers need the CPU meanwhile.
 void compute_for(double duration_ns) {
   std::this_thread::sleep_for(std::chrono::duration<double, std::nano>(duration_ns));
 }
@@ -66,9 +66,8 @@ void require_reachable(Context& context, std::uint64_t begin, std::size_t bytes)
   require(context.is_reachable(begin, bytes), cu::kErrorIllegalAddress);
 }
 
-// Each of these does what the kernel does, however large its grid, and throws CUDA_ERROR_ILLEGAL_ADDRESS if
-// it would leave the memory that the device can reach: a real kernel that goes astray fails then, not at
-// launch.
+// Each of these does what the kernel does, for any grid. It throws CUDA_ERROR_ILLEGAL_ADDRESS for memory that
+// the device cannot reach: like a real kernel, it fails when it runs, not at launch.
 
 void fill(Context& context, const Parameters& parameters, WorkTimes&) {
   const auto [region, bytes, base, unused] = parameters;
@@ -126,7 +125,7 @@ void memory_load(Context& context, const Parameters& parameters, WorkTimes&) {
     std::memcpy(bytes_at(destination), bytes_at(source), bytes);
 }
 
-// A copy like others, with its faults and its link, for each block; all of the route of the first.
+// Each block is a copy with its own faults; all blocks have the route of the first.
 void copy_blocks(Context& context, const Parameters& parameters, WorkTimes& times) {
   const auto [list, count, bytes, unused] = parameters;
   if (count == 0 || bytes == 0) return;

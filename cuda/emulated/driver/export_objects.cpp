@@ -1,5 +1,5 @@
-// What a program obtains in a context: device memory, pinned host memory, streams and events. Freeing memory
-// waits for all work of the context, as the real driver does.
+// What a program allocates in a context: device memory, pinned host memory, streams and events. Freeing
+// memory waits for all work of the context, as the real driver does.
 #include "emulated/driver/exports.hpp"
 
 namespace pinbench::emulated {
@@ -65,7 +65,7 @@ cu::Result exports::streamCreate(cu::Stream* stream, unsigned) {
                       [&](Context& context) { *stream = context.streams.add(std::make_shared<Stream>()); });
 }
 
-// Work that the stream still holds is done all the same.
+// Work that is still in the stream is done anyway.
 cu::Result exports::streamDestroy(cu::Stream stream) {
   return context_call(EntryPoint::streamDestroy, [&](Context& context) { context.streams.remove(stream); });
 }
@@ -81,7 +81,7 @@ cu::Result exports::streamSynchronize(cu::Stream stream) {
                       [&](Context& context) { context.scheduler().wait(*context.stream(stream)); });
 }
 
-// The latest recording at the time of the call counts. An event that was never recorded holds nothing.
+// Waits for the latest recording at the time of the call; an event that was never recorded is not waited for.
 cu::Result exports::streamWaitEvent(cu::Stream stream, cu::Event event, unsigned flags) {
   return context_call(EntryPoint::streamWaitEvent, [&](Context& context) {
     require_argument(flags == 0);

@@ -28,7 +28,7 @@ cu::Result without_exceptions(Body body) noexcept {
   } catch (const std::bad_alloc&) {
     return cu::kErrorOutOfMemory;
   } catch (const std::system_error&) {
-    return cu::kErrorOperatingSystem;  // such as no thread for an engine
+    return cu::kErrorOperatingSystem;  // such as when an engine's thread cannot start
   } catch (...) {
     return cu::kErrorUnknown;
   }

@@ -66,7 +66,7 @@ void add_fault(Item item, FaultList& list) {
   item.require_empty();
 }
 
-// The first that hits this call or copy; null if none does.
+// The first fault that hits this call or copy; null if none does.
 template <class Fault>
 const Fault* due(const std::vector<Fault>& faults, std::uint64_t number) {
   const auto found = std::ranges::find_if(
@@ -74,8 +74,8 @@ const Fault* due(const std::vector<Fault>& faults, std::uint64_t number) {
   return found == faults.end() ? nullptr : &*found;
 }
 
-// Beyond the end means the last one, before the beginning the first.
-std::size_t place_among(std::size_t count, std::optional<std::int64_t> at) {
+// The index of a byte (default: the middle; negative: from the end), limited to the copy.
+std::size_t byte_index(std::size_t count, std::optional<std::int64_t> at) {
   const auto all = static_cast<std::int64_t>(count);
   const std::int64_t from_begin = at.value_or(all / 2) + (at.value_or(0) < 0 ? all : 0);
   return static_cast<std::size_t>(std::max<std::int64_t>(std::min(from_begin, all - 1), 0));
@@ -120,7 +120,7 @@ CopyFault FaultPlan::next_copy(Direction direction, std::size_t bytes) {
   if (const auto* const fault = due(list_.copies[index], copy)) {
     const bool has_nothing = fault->kind == CopyFaultKind::kStale && result.carried->is_empty();
     result.kind = has_nothing ? CopyFaultKind::kDrop : fault->kind;
-    result.flipped_at = place_among(bytes, fault->at);
+    result.flipped_at = byte_index(bytes, fault->at);
   }
   return result;
 }

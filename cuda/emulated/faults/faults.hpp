@@ -1,4 +1,4 @@
-// What goes wrong on the emulated machine: PINBENCH_EMULATED_FAULTS, items (items.hpp) of which each says
+// Faults of the emulated machine: PINBENCH_EMULATED_FAULTS, items (items.hpp) of which each sets
 // what is hit, how and when.
 //
 //   FUNCTION:R            that exported function ("cuMemHostAlloc") does nothing and has the CUresult R (1 to
@@ -6,27 +6,27 @@
 //                         that context has, too. Devices say that they cannot register memory if
 //                         cuMemHostRegister_v2 has the result 801, CUDA_ERROR_NOT_SUPPORTED.
 //   FUNCTION:missing      the driver is so old that it does not have the function
-//   driver:version=11040  what cuDriverGetVersion tells: CUDA 11.4
-//   DIRECTION:slow=F      copies in the direction h2d, d2h, d2d or p2p, or in all, take F times their time (1
-//                         to 1000): with PINBENCH_EMULATED_LINK what they take on the link, else what moving
-//                         them took. Of several that are due the first one counts.
+//   driver:version=11040  what cuDriverGetVersion reports: CUDA 11.4
+//   DIRECTION:slow=F      copies in the direction h2d, d2h, d2d or p2p, or in all, take F times as long (1 to
+//                         1000): F times their time on the link of PINBENCH_EMULATED_LINK, or without it the
+//                         time to move them. If several such items match, the first one counts.
 //   DIRECTION:KIND        a copy succeeds and is wrong. A pageable copy is one copy however many pieces it is
 //                         moved in, and the zero-copy kernel makes one too, in the direction its pointers
 //                         tell. Each block of a list, of cuMemcpyBatchAsync or of the kernel that copies
 //                         blocks, is a copy. KIND:
-//     flip    one byte is inverted, the middle one, or that with at=OFFSET (from the end where negative)
+//     flip    one byte is inverted: the middle one, or at=OFFSET (from the end if negative)
 //     drop    nothing is written
-//     shift   it arrives rotated by a word of 8 bytes; where it is moved in pieces, each piece by itself
-//     stale   what arrives is what the last right copy in that direction carried; nothing where none was
-//     swap    its bytes and those that the copy before it in that direction brought change places
-//     twice   its bytes arrive where that copy's did, too. Of both, nothing is written where that one had
-//             another size or went to ordinary memory
-//     never   it never completes, nor does what is behind it; its context can no longer be released
+//     shift   it arrives rotated by a word of 8 bytes; if it is moved in pieces, each piece by itself
+//     stale   the bytes of the last right copy in that direction arrive; nothing if there was none
+//     swap    its bytes are exchanged with those of the previous copy in that direction
+//     twice   its bytes also arrive at the previous copy's destination. swap and twice write nothing if that
+//             copy had another size or went to ordinary memory
+//     never   it and the work behind it never complete; its context can no longer be released
 //
-// When, for all but the driver's version and what is missing; without any of it, always:
+// When (not for driver:version and FUNCTION:missing); without any of these, always:
 //   nth=N      the Nth call or copy and no other. They count from 1, over all devices and threads.
 //   after=N    those after the Nth
-//   every=K    of these the first, and then each Kth
+//   every=K    of the selected ones the first, and then each Kth
 #pragma once
 
 #include <array>
@@ -65,7 +65,7 @@ enum class Direction : std::size_t { kHostToDevice, kDeviceToHost, kDeviceToDevi
 inline constexpr std::string_view kDirectionNames[] = {"h2d", "d2h", "d2d", "p2p"};
 inline constexpr std::size_t kDirectionCount = std::size(kDirectionNames);
 
-// Which calls or copies a fault hits.
+// The calls or copies that a fault hits.
 struct Occurrences {
   std::uint64_t first = 1;
   std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
@@ -89,7 +89,7 @@ class LastCarried {
     const std::scoped_lock lock(mutex_);
     return bytes_.empty();
   }
-  // Writes as much of them as there is.
+  // Writes the kept bytes from `offset` on, as many as there are.
   void deliver(std::size_t offset, void* destination, std::size_t bytes);
 
  private:
@@ -97,19 +97,19 @@ class LastCarried {
   std::vector<std::byte> bytes_;
 };
 
-// The faults that one copy is to have; by default none.
+// The faults of one copy; by default none.
 struct CopyFault {
   std::optional<CopyFaultKind> kind;
-  std::size_t flipped_at = 0;            // the byte of it
-  void* previous = nullptr;              // destination of the copy before, with which this one is mixed up
+  std::size_t flipped_at = 0;            // the byte that is inverted
+  void* previous = nullptr;              // destination of the previous copy, for swap and twice
   double slowdown = 1;                   // factor on its duration
-  std::shared_ptr<LastCarried> carried;  // if copies in this direction may be stale
+  std::shared_ptr<LastCarried> carried;  // null if no copy in this direction can be stale
 
   bool is(CopyFaultKind asked) const { return kind == asked; }
   bool mixes_up() const { return is(CopyFaultKind::kSwap) || is(CopyFaultKind::kTwice); }
 };
 
-// Of a call its result, of copies the factor on their duration.
+// A planned fault. `Effect` is the result of a call, or the factor on a copy's duration.
 template <class Effect>
 struct Planned {
   Occurrences occurrences;
@@ -119,10 +119,10 @@ struct Planned {
 struct PlannedCopyFault {
   Occurrences occurrences;
   CopyFaultKind kind;
-  std::optional<std::int64_t> at;  // the byte that flips: empty for the middle; from the end where negative
+  std::optional<std::int64_t> at;  // the byte that flips; empty: the middle; negative: from the end
 };
 
-// All faults, as they are asked for.
+// All requested faults.
 struct FaultList {
   std::array<std::vector<Planned<cu::Result>>, kEntryPointCount> calls;
   std::array<std::vector<PlannedCopyFault>, kDirectionCount> copies;
@@ -136,10 +136,10 @@ class FaultPlan {
  public:
   explicit FaultPlan(FaultList list);
 
-  // Counts a call. Returns the result that it must have, without doing anything else; empty if it is to work.
+  // Counts a call. Returns the result with which it must fail; empty if it must work.
   std::optional<cu::Result> next_call(EntryPoint entry_point);
 
-  // Counts a copy of this many bytes. Returns the faults that it is to have.
+  // Counts a copy of this many bytes. Returns its faults.
   CopyFault next_copy(Direction direction, std::size_t bytes);
 
   const FaultList& list() const { return list_; }

@@ -52,7 +52,7 @@ std::optional<std::size_t> parse_size(std::string_view text) {
 
 std::optional<double> decimal_number(std::string_view text) {
   if (text.empty()) return {};
-  // Not the locale of the process, in which 1.5 may be 1,5. from_chars() would be 24 KB of the library.
+  // Not the process's locale, in which 1.5 may be written 1,5. from_chars() would add 24 KB to the library.
   static const locale_t plain = newlocale(LC_ALL_MASK, "C", nullptr);
   const std::string digits(text);
   char* stopped = nullptr;

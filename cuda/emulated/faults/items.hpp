@@ -1,6 +1,6 @@
-// The one language of what the emulated machine is like (machine_facts.hpp) and of what goes wrong on it
-// (faults.hpp): items, each on a line of its own or behind a semicolon, of parts between colons. A part is a
-// word or KEY=VALUE; a value may be a list with commas. "cuMemAlloc_v2:2:after=3; h2d:slow=4".
+// The syntax of the variables that describe the emulated machine (machine_facts.hpp) and its faults
+// (faults.hpp): items separated by line breaks or semicolons, with parts separated by colons. A part is a
+// word or KEY=VALUE; a value may be a list with commas. Example: "cuMemAlloc_v2:2:after=3; h2d:slow=4".
 #pragma once
 
 #include <algorithm>
@@ -15,20 +15,20 @@
 
 namespace pinbench::emulated {
 
-// Thrown by the functions that read a text of the environment: what is wrong with it.
+// Thrown for an invalid environment variable; `text` says what is wrong.
 struct Complaint {
   std::string text;
 };
 
 std::string quoted(std::string_view text);
 
-// Bytes, of a text such as "4096" or "64MiB"; empty for anything else.
+// Bytes from a text such as "4096" or "64MiB"; empty for any other text.
 std::optional<std::size_t> parse_size(std::string_view text);
-// The whole of a text as a decimal number; empty where it is none, or beyond what a double holds.
+// The whole text as a decimal number; empty if it is none, or exceeds a double.
 std::optional<double> decimal_number(std::string_view text);
 // The parts between the separators.
 std::vector<std::string_view> split(std::string_view text, std::string_view separators);
-// The parts between commas; none of an empty text.
+// The parts between commas; none for an empty text.
 std::vector<std::string_view> list_of(std::string_view text);
 
 // The index of a name in a list; throws a Complaint that says which kind of name it is not.
@@ -42,15 +42,15 @@ std::size_t index_in(const std::string_view (&names)[Count], std::string_view na
 // Doubles represent every integer up to this one.
 inline constexpr double kMostInteger = 0x1.0p53;
 
-// The parts of one item, each taken once, so that any left over means nothing. All throw a Complaint if a
-// value is not what it must be. Views into the text that it was read from.
+// The parts of one item. Each is taken once; a part that is left over is an error. Functions throw a
+// Complaint for an invalid value. Holds views into the text of the item.
 class Item {
  public:
   explicit Item(std::string_view text) : left_(split(text, ":")) {}
 
-  // The first part that is left, which must be a word; empty if none is left.
+  // Takes the next part, which must be a word; empty if none is left.
   std::string_view take_word();
-  // Whether the word is among the parts.
+  // Takes the word, if it is among the parts; returns whether it was.
   bool take_flag(std::string_view word);
 
   // These return empty if there is no such key.
@@ -64,7 +64,7 @@ class Item {
   std::vector<std::string_view> left_;
 };
 
-// A whole number in a list, or one that is a word.
+// Converts a whole number of a list, or a whole word.
 std::int64_t integer_of(std::string_view text, const std::string& name, double least, double most);
 double number_of(std::string_view text, const std::string& name, double least, double most);
 

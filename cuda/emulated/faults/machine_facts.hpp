@@ -1,5 +1,5 @@
-// The NUMA nodes of the emulated machine: PINBENCH_EMULATED_NUMA, items (items.hpp). It says how the machine
-// is; what /proc and /sys say of it, which may differ, is in the folder of PINBENCH_EMULATED_ROOT.
+// The NUMA nodes of the emulated machine: PINBENCH_EMULATED_NUMA, items (items.hpp). They set how the machine
+// behaves; what /proc and /sys report, which may differ, is in the folder of PINBENCH_EMULATED_ROOT.
 //
 //   node:cpus=0,1       at least one, numbered from 0; 'cpus' may be missing. The word "full": memory that is
 //                       wanted there comes from the first node that is not full.
@@ -9,9 +9,9 @@
 //
 // Threads that were not placed, and their memory, are on node 0.
 //
-// What NVML tells of the emulated machine: PINBENCH_EMULATED_NVML, an item (items.hpp) for all devices or one
-// for each: "none" for a device that NVML does not know, "plain" for one of which it tells nothing more, else
-// any of these; what is not given NVML does not support:
+// What NVML reports: PINBENCH_EMULATED_NVML, an item (items.hpp) for all devices or one for each: "none" for
+// a device that NVML does not know, "plain" for one without further facts, else any of these facts; NVML does
+// not support those that are missing:
 //
 //   generation=5:width=16         of the link at the moment
 //   maxGeneration=5:maxWidth=16   what the card and its slot can do together
@@ -57,7 +57,7 @@ struct NvmlProcess {
 
 // Facts about one device; what is missing is not supported.
 struct NvmlFacts {
-  std::map<std::string, double, std::less<>> numbers;  // by key; truths are 0 or 1, clock reasons bits
+  std::map<std::string, double, std::less<>> numbers;  // by key; booleans: 0 or 1, clock reasons: bits
   std::optional<std::vector<NvmlProcess>> processes;
   std::optional<std::string> driver_version;
 

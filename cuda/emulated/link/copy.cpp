@@ -27,7 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Nobody waits for longer, and clocks would overflow.
+// Longest wait: more would overflow the clock.
 constexpr double kLongestSeconds = 1e9;
 
 // Sleeps, to leave the CPU to other threads, and polls for the rest, to be precise. Linux lets threads sleep
@@ -56,7 +56,7 @@ double seconds_between(Moment begin, Moment end) {
 
 void copy_rotated(const Copy& piece) {
   constexpr std::size_t kWordBytes = 8;
-  const std::size_t step = piece.bytes > kWordBytes ? kWordBytes : piece.bytes / 2;  // half of a short one
+  const std::size_t step = piece.bytes > kWordBytes ? kWordBytes : piece.bytes / 2;  // half of a short piece
   auto* const destination = static_cast<std::byte*>(piece.destination);
   const auto* const source = static_cast<const std::byte*>(piece.source);
   std::memcpy(destination + step, source, piece.bytes - step);
@@ -167,8 +167,7 @@ void copy_pageable(Scheduler& scheduler, const std::shared_ptr<Stream>& stream, 
   const bool to_device = copy.route.direction == Direction::kHostToDevice;
   if (copy.fault.is(CopyFaultKind::kDrop)) return;
   const std::scoped_lock bounce_in_use(stream->bounce.in_use);
-  // What a slot holds of a copy to the host leaves it when it is used again, while the engine fills the
-  // other.
+  // For a copy to the host, a slot is emptied when it is used again, while the engine fills the other slot.
   const auto emptied_slot = [&]() -> BounceBuffer::Slot& {
     BounceBuffer::Slot& slot = stream->bounce.next_slot();
     void* const destination = std::exchange(slot.destination, nullptr);

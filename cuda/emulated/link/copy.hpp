@@ -20,10 +20,10 @@ using Moment = std::chrono::steady_clock::time_point;
 // The devices that the bytes of a copy leave and enter.
 struct Route {
   Direction direction;
-  int device;               // which makes the copy
+  int device;               // the device that makes the copy
   std::optional<int> from;  // the devices whose links they leave and enter by; empty for the host's side, and
   std::optional<int> to;    // both within a device
-  std::optional<int> node = std::nullopt;  // of the host's memory, on a machine of several nodes
+  std::optional<int> node = std::nullopt;  // NUMA node of the host memory, if the machine has nodes
 };
 
 // The links of all devices to the host. In each direction a link carries one copy after the other, each for
@@ -31,13 +31,12 @@ struct Route {
 // its thread wakes up, so that delays of a busy machine do not add up. Thread safe.
 class Links {
  public:
-  // Without `bytes_per_second` and `numa` links carry as much as memory does. `numa`, which may be null, must
+  // Without `bytes_per_second` and `numa`, links are as fast as memory. `numa`, which may be null, must
   // outlive the links.
   Links(int devices, std::optional<double> bytes_per_second, const NumaFacts* numa);
 
-  // Runs the body, which moves the bytes, and returns when the copy is done, `slowdown` included. It may
-  // begin on the link at `due`, and no earlier. Returns when it was done on the link, which is never in the
-  // future.
+  // Runs `body`, which moves the bytes, and waits until the copy is done, `slowdown` included. The copy
+  // begins on the link at `due` at the earliest. Returns the time at which it was done on the link.
   Moment carry(const Route& route, std::size_t bytes, double slowdown, Moment due,
                const std::function<void()>& body);
 
@@ -48,11 +47,11 @@ class Links {
   struct Device {
     int running = 0;
     Moment last_done;      // before the first copy: long ago
-    Moment sends_from;     // when the link is free again, for what leaves the device,
-    Moment receives_from;  // and for what goes to it
+    Moment sends_from;     // when the link is free again for copies from the device,
+    Moment receives_from;  // and for copies to it
   };
 
-  // Everything below: with the lock held.
+  // Call everything below with the lock held.
   const Device& device(int ordinal) const { return devices_[static_cast<std::size_t>(ordinal)]; }
   Device& device(int ordinal) { return devices_[static_cast<std::size_t>(ordinal)]; }
   std::optional<double> rate_of(const Route& route) const;
@@ -63,22 +62,22 @@ class Links {
   std::vector<Device> devices_;
 };
 
-// A copy that the program asked for, or a piece of it that an engine moves at once.
+// A copy that the program requested, or a piece of one that an engine moves at once.
 struct Copy {
   void* destination;
   const void* source;
   std::size_t bytes;
   CopyFault fault;
   Route route;
-  Links* links;            // outlive the copy
-  std::size_t offset = 0;  // in the copy that it is a piece of
+  Links* links;            // must outlive the copy
+  std::size_t offset = 0;  // of this piece in its copy
 };
 
-// Moves the bytes of copies of one route in the calling thread, as one transfer that begins when it is due.
-// Returns when that was done.
+// Moves the bytes of copies of one route in the calling thread, as one transfer that begins at `due`. Returns
+// the time at which it was done.
 Moment perform(const std::vector<Copy>& copies, Moment due);
 
-// The same as work for an engine. `kept` lives until the work is done.
+// The same, as work for an engine. `kept` lives until the work is done.
 EngineWork copy_work(Engine engine, std::vector<Copy> copies, std::shared_ptr<const void> kept = nullptr);
 
 // Device pointers are addresses of this process.

@@ -45,7 +45,7 @@ Ticket Scheduler::enqueue(const std::shared_ptr<Stream>& stream, Operation opera
   return ticket;
 }
 
-// Is woken once, and not for each operation before: most of a stream's operations are short.
+// The thread is woken once, not for each earlier operation, because most operations are short.
 void Scheduler::await_locked(std::unique_lock<std::mutex>& lock, Stream& stream, Ticket ticket) {
   while (stream.completed < ticket) {
     stream.awaited = std::min(stream.awaited, ticket);
@@ -86,7 +86,7 @@ void Scheduler::run_engine(Engine engine) {
   }
 }
 
-// Hands the first operation of a stream to its engine or wait, once the one before is complete.
+// Starts the first operation of a stream, once the previous one is complete.
 void Scheduler::advance(const std::shared_ptr<Stream>& stream) {
   while (!stream->queue.empty()) {
     const Operation& first = stream->queue.front();
@@ -112,8 +112,8 @@ void Scheduler::advance(const std::shared_ptr<Stream>& stream) {
   }
 }
 
-// An event that is passed releases the streams that wait for it, even if it was not reached because
-// everything has halted.
+// An event that leaves the queue releases the streams that wait for it, even if it was not reached because
+// the scheduler has halted.
 void Scheduler::retire_first(Stream& stream) {
   std::vector<std::shared_ptr<Stream>> released;
   if (const auto* record = std::get_if<EventRecord>(&stream.queue.front()))

@@ -44,7 +44,7 @@ class Event {
 
   bool timing() const { return timing_; }
 
-  // The recording that counts is the latest; null before the first.
+  // The latest recording; null before the first.
   std::shared_ptr<EventRecording> latest() const {
     const std::scoped_lock lock(mutex_);
     return latest_;
@@ -100,7 +100,7 @@ class BounceBuffer {
   struct Slot {
     std::byte* data = nullptr;
     Ticket last_use = 0;          // the last operation that reads or writes the slot
-    void* destination = nullptr;  // host memory for what that brings; null if for none
+    void* destination = nullptr;  // host memory that gets its bytes; null if none
     std::size_t bytes = 0;
   };
 
@@ -157,7 +157,7 @@ class Scheduler {
 
   // Blocks while the stream's queue is full.
   Ticket enqueue(const std::shared_ptr<Stream>& stream, Operation operation);
-  // For all that the stream holds now, where no ticket is given.
+  // Waits for all operations that the stream holds now, if no ticket is given.
   void wait(Stream& stream, std::optional<Ticket> ticket = std::nullopt) {
     std::unique_lock lock(mutex_);
     await_locked(lock, stream, ticket.value_or(stream.enqueued));

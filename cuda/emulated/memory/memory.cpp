@@ -36,8 +36,8 @@ bool populate(std::uintptr_t begin, std::size_t bytes, PageAccess access) {
   void* const address = reinterpret_cast<void*>(first_page);
   const int advice = access == PageAccess::kRead ? kPopulateRead : kPopulateWrite;
   if (madvise(address, page_aligned_bytes, advice) == 0) return true;
-  // Of a mapping that is read-only, the kernel populates for reading alone. One before 5.14 knows neither
-  // advice: its pages come when they are touched, but it can report whether they are mapped at all.
+  // A read-only mapping can be populated only for reading. Kernels before 5.14 know neither advice: pages
+  // come when they are touched, but mincore() shows whether they are mapped.
   if (errno != EINVAL || madvise(address, page_aligned_bytes, kPopulateRead) == 0) return false;
   std::vector<unsigned char> residency(page_aligned_bytes / page_bytes());
   return mincore(address, page_aligned_bytes, residency.data()) == 0;
@@ -113,7 +113,7 @@ void* HostMemory::allocate(std::size_t bytes, const Context& owner) {
   Mapping mapping = map_memory(bytes);
   void* const address = mapping.get();
   const std::scoped_lock lock(mutex_);
-  // A registration of memory that the program has since unmapped may still be in the way.
+  // Fails if the range overlaps an old registration, perhaps of memory that the program has unmapped since.
   const bool added =
       ranges_.add(address_of(address), bytes,
                   {&owner, node_of_this_thread(), false, std::move(share), std::move(mapping)});

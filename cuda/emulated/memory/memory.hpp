@@ -28,7 +28,7 @@ using Mapping = std::unique_ptr<void, Unmap>;
 // Throws CUDA_ERROR_OUT_OF_MEMORY if the system has none left.
 Mapping map_memory(std::size_t bytes);
 
-// What the device may do with pages: of a mapping that is read only, it may not write to them.
+// What the device may do with pages: it may not write to read-only mappings.
 enum class PageAccess { kRead, kWrite };
 
 // A device whose memory other processes use too.
@@ -76,7 +76,7 @@ struct GiveBack {
   void operator()(MemoryBudget* budget) const { budget->give_back(bytes); }
 };
 
-// A part of a budget, given back on destruction.
+// A part of a budget, returned on destruction.
 using BudgetShare = std::unique_ptr<MemoryBudget, GiveBack>;
 
 // Throws CUDA_ERROR_OUT_OF_MEMORY if the budget has less than that left.
@@ -192,7 +192,7 @@ class DeviceMemory {
   AddressRanges<Allocation> allocations_;
 };
 
-// The node of the calling thread's new memory, on a machine of several; 0 if it was not placed.
+// The NUMA node of the calling thread's new memory; 0 if it was not placed.
 int node_of_this_thread();
 void place_this_thread(int node);
 
@@ -210,7 +210,7 @@ class HostMemory {
   void unregister(void* pointer) {
     require(remove(pointer, true).has_value(), cu::kErrorHostMemoryNotRegistered);
   }
-  // Allocations and registrations of this context that were not given back.
+  // Allocations and registrations of this context that were not freed.
   std::pair<std::size_t, std::size_t> count_of(const Context& owner) const;
   // Frees and unregisters what is left when a context ends.
   void release_all_of(const Context& owner) {
@@ -222,7 +222,7 @@ class HostMemory {
   // it.
   bool is_pinned_whole(const void* begin, std::size_t bytes) const;
   bool is_pinned(std::uintptr_t begin, std::size_t bytes) const;
-  // That of the thread which pinned it; of memory that is not pinned that of the calling thread.
+  // The node of the thread that pinned the memory; if it is not pinned, that of the calling thread.
   int node_of(const void* begin) const;
 
  private:

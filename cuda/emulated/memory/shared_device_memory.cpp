@@ -13,10 +13,10 @@ namespace pinbench::emulated {
 namespace {
 
 constexpr std::size_t kMostProcesses = 1024;
-// What a process may hold of a device: 64 TiB.
+// The most memory of a device that a process may hold: 64 TiB.
 constexpr std::size_t kBytesOfPlace = std::size_t{1} << 46;
 constexpr std::size_t kBytesOfDevice = kMostProcesses * kBytesOfPlace;
-// Behind the devices: a byte that who has the place locks, for each; and the one for taking turns.
+// Behind the devices: a byte for each process slot, which its owner locks; and a byte for taking turns.
 constexpr std::size_t kPlaceBytes = kMostDevices * kBytesOfDevice;
 constexpr std::size_t kTurnByte = kPlaceBytes + kMostProcesses;
 
@@ -39,7 +39,7 @@ bool set_lock(int descriptor, int command, short type, std::size_t begin, std::s
   return result == 0;
 }
 
-// Of the bytes from `begin` to `end`, those that others have locked: the kernel tells one lock of them.
+// The number of bytes in [begin, end) that others have locked. The kernel reports one lock at a time.
 std::size_t locked_by_others(int descriptor, std::size_t begin, std::size_t end) {
   if (begin >= end) return 0;
   struct flock lock = lock_of(F_WRLCK, begin, end - begin);
@@ -74,7 +74,7 @@ bool SharedDeviceMemory::take(std::size_t device, std::size_t bytes, std::size_t
   const std::scoped_lock lock(mutex_);
   std::size_t& own = own_[device];
   const std::size_t begin = device * kBytesOfDevice + place_ * kBytesOfPlace + own;
-  // Until the turn is over, no other process takes anything.
+  // Until the turn is over, no other process takes memory.
   set_lock(descriptor_, F_OFD_SETLKW, F_WRLCK, kTurnByte, 1);
   const std::size_t taken = sum(device);
   const bool fits = taken <= limit && bytes <= limit - taken && bytes <= kBytesOfPlace - own;

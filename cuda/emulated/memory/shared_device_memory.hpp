@@ -10,13 +10,12 @@
 
 namespace pinbench::emulated {
 
-// How many bytes of each emulated device the processes of one machine hold: as many as each has locked of a
-// file that all of them name, which stays empty. The kernel releases the locks of a process that ends, for
-// any reason. Each process has a place of its own in the part of the file that stands for a device. Thread
-// safe.
+// Bytes of each emulated device that the processes of a machine hold. Each process locks as many bytes of a
+// common file, which stays empty. The kernel releases the locks of a process that ends, for any reason. Each
+// process has its own slot in the part of the file for a device. Thread safe.
 class SharedDeviceMemory {
  public:
-  // Makes the file if it does not exist, and takes a place in it. Throws a Complaint.
+  // Makes the file if it does not exist, and takes a slot in it. Throws a Complaint.
   static std::unique_ptr<SharedDeviceMemory> open(const std::string& path);
   ~SharedDeviceMemory();
   SharedDeviceMemory(const SharedDeviceMemory&) = delete;

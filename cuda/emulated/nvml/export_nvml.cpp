@@ -97,7 +97,7 @@ int nvml_exports::deviceGetCurrPcieLinkGeneration(nvml::Device device, unsigned*
   return tell(device, is_idle ? "idleGeneration" : "generation", generation);
 }
 
-// Calls that tell one number of a device.
+// Calls that return one number of a device.
 #define PINBENCH_TELL(member, key, ...)                           \
   int nvml_exports::member(nvml::Device device, unsigned* told) { \
     return tell(device, key, told __VA_OPT__(, ) __VA_ARGS__);    \

@@ -29,8 +29,8 @@ import { noter, writeStdout } from "../output/terminal.js";
 import { type Invocation, refuseSearch, requestedFlags, requestedSettings } from "../requested-settings.js";
 
 /**
- * `pinbench baseline`: returns the exit code; throws PinbenchError. An interruption keeps the finished runs; a failed
- * run costs its session.
+ * `pinbench baseline`: returns the exit code; throws PinbenchError. After an interruption the finished runs stay. If a
+ * run fails, its session is dropped.
  */
 export async function baselineCommand(flags: BaselineFlags, invocation: Invocation): Promise<ExitCode> {
   const [folder = ""] = invocation.operands;
@@ -116,7 +116,7 @@ function holdsSomething(folder: string): PinbenchError {
   );
 }
 
-/** Measures like a check of the folder, because the runs will be compared. */
+/** Uses the settings of a check of the folder, because the runs will be compared. */
 async function prepareAppending(
   folder: string,
   flags: BaselineFlags,
@@ -132,8 +132,8 @@ async function prepareAppending(
 }
 
 /**
- * Waits until the next session is due by the steady clock (performance.now), with a note; returns at once if that is
- * past, or on an interruption.
+ * Waits until `dueMs` on the steady clock (performance.now), with a note. Returns at once if it is past, or on an
+ * interruption.
  */
 async function waitUntil(
   dueMs: number,
@@ -156,6 +156,6 @@ async function waitUntil(
     const done = { text: `waiting for ${next}`, more: `until ${due}` };
     return progressLine({ elapsedNs, limitNs: waitMs * 1e6, done }, columns);
   });
-  // An abort ends the wait, and nothing is measured.
+  // Ignores the abort that ends the wait early: nothing is measured after it.
   await sleep(waitMs, undefined, { signal: interruption.signal }).catch(() => undefined);
 }

@@ -70,7 +70,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
       rule: ruleOf(flags, configuration),
     } as const;
     const comparison = await measuring.compare(request);
-    // Others must not wait until the comparison has been read.
+    // Releases the devices before the user reads the result, so that others need not wait.
     await sharing?.release();
     line.clear();
     if (comparison === null) {
@@ -81,7 +81,7 @@ export async function checkCommand(flags: CheckFlags, invocation: Invocation): P
       return exitCode ?? ExitCode.interrupted;
     }
     const sinceBegun = begun === null ? null : measuring.compareWith(begun);
-    // Losses that each pass an update add up: what is slower than the first runs fails, and its comparison says so.
+    // Losses that each pass an update add up: a check that is slower than the first runs fails by that comparison.
     const hasAddedUp = comparison.outcome === "pass" && sinceBegun?.outcome === "regression";
     const decisive = hasAddedUp ? sinceBegun : comparison;
     const isRecorded = await appendRecord(measuring.record(decisive), flags);
@@ -107,7 +107,7 @@ function baselinePath(flags: CheckFlags, configured: string | null): string {
   });
 }
 
-/** False if the history cannot be written. That is reported, and changes only a passing exit code. */
+/** Returns false, after reporting it, if the history cannot be written. This affects only a passing exit code. */
 async function appendRecord(record: HistoryEntry | null, { history }: CheckFlags): Promise<boolean> {
   if (history === null || record === null) return true;
   return appendToHistory(history, record).then(

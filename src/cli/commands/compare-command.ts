@@ -30,7 +30,7 @@ export async function compareCommand(
   return deliverComparison(compareSets(before, after, ruleOf(flags, configuration)), outputs);
 }
 
-/** Documents that are no results: their kind says what has changed. */
+/** Compares documents other than results; their kind says what has changed. */
 async function compareDocuments<Name extends DocumentName>(
   kind: Name,
   paths: readonly string[],

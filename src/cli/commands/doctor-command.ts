@@ -26,7 +26,7 @@ export async function doctorCommand(
     if (!(error instanceof PinbenchError)) throw error;
     // Readers of these formats show only the first line of stdout.
     if (flags.format === "nhc") await writeStdout(nhcError(error.sentence));
-    // Those of this one take 2 for a broken node.
+    // In Nagios, exit code 2 means a broken node.
     if (flags.format !== "nagios") throw error;
     reportError(error);
     await writeStdout(`PINBENCH UNKNOWN - ${error.sentence.replaceAll("|", "/")}\n`);
@@ -39,7 +39,7 @@ async function examineAndReport(flags: CommandSettings<"doctor">, invocation: In
   const isQuick = flags.preset === "quick";
   const reference = flags.reference === null ? null : await readSiteReference(flags.reference);
   const destinations = await destinationsOf("diagnosis", flags);
-  // A health check of a node without a driver must not judge the emulated device.
+  // On a node without a driver, a health check must not judge the emulated device instead.
   const backend = backendFor(flags, invocation, true);
   const request = { destinations, turn: flags, call: invocation.call };
   const exitCode = (document: Diagnosis) => exitCodeIn(document, flags.format);

@@ -33,7 +33,7 @@ export async function explainCommand(
     async measure({ countedFromMs, ...turn }) {
       const document = await explainMachine({ ...turn, questions: chosen, settings: flags });
       const hasFailed = document.answers.some(({ failure }) => failure !== null);
-      // A driver call that does not return would keep the process alive.
+      // A driver call that hangs would keep the process alive.
       const finish = () => {
         if (hasFailed || turn.signal.aborted) killAfterPatience();
       };

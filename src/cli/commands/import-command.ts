@@ -39,8 +39,7 @@ export async function importNvbandwidthCommand(
 }
 
 /**
- * Before anything is imported, refuses an output that cannot be written, is not JSON, or is the only copy of the old
- * baseline.
+ * Refuses an output before importing: one that cannot be written, is not JSON, or is the only copy of the old baseline.
  */
 async function checkOutput(output: string, path: string): Promise<void> {
   if (formatOfPath(documentFormats.result, output) !== "json") {

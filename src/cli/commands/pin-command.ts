@@ -25,7 +25,7 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
     async measure({ signal, ...turn }) {
       const pinning = new PinMemory({ ...turn, labels: flags.labels, signal });
       const measuring = pinning.measure();
-      // A driver call may take seconds: the process then frees its memory, if it returns soon.
+      // On an interruption a driver call may take seconds. If it returns soon, the process still frees its memory.
       await Promise.race([
         measuring,
         aborted(signal).then(() => sleep(callPatienceMs, null, { ref: false })),
@@ -45,7 +45,7 @@ export async function pinCommand(flags: CommandSettings<"pin">, invocation: Invo
   });
 }
 
-/** A refused pool is a result, unless all are refused. */
+/** A refused pool is still a result, unless all pools are refused. */
 function exitCodeOf({ error, pools }: Pinning): ExitCode {
   const isAnswered = error === null && pools.some(({ outcome }) => outcome === "measured");
   return isAnswered ? ExitCode.ok : ExitCode.measurement;

@@ -32,7 +32,7 @@ export async function runCommand(flags: CommandSettings<"run">, invocation: Invo
   return runForDocument(flags, invocation);
 }
 
-/** `pinbench run --value`: measures one cell, and prints its median in GB/s, or in µs of a latency, and nothing else. */
+/** `pinbench run --value`: measures one cell, and prints only its median in GB/s, or in µs for latency. */
 async function runForValue(
   name: string,
   flags: CommandSettings<"run">,
@@ -84,7 +84,7 @@ async function runForDocument(
     prepare: () => prepareRun(settings),
     notes: (prepared) => [...notes, ...notesOn(prepared)],
     async measure({ prepared, sharing, line, signal }) {
-      // Pages and pictures are drawn only at the end: nobody looks at them during the run.
+      // Pages and pictures are drawn only at the end, because nobody views them during the run.
       const outputs = files.filter(({ format }) => !isPicture(format));
       const run = { ...call, ...prepared, sharing, labels };
       const document = await measured(run, runs, { outputs, screen: fileScreen(), line, quiet, signal });
@@ -117,7 +117,7 @@ async function showPlan(
 }
 
 /**
- * `pinbench measure`, which other pinbench processes start: measures the settings in the JSON on stdin, and prints the
+ * `pinbench measure`, started by other pinbench processes: reads settings as JSON from stdin, measures, and prints the
  * document. Returns the exit code; throws PinbenchError.
  */
 export async function measureCommand(_: object, { call }: Invocation): Promise<ExitCode> {
@@ -125,7 +125,7 @@ export async function measureCommand(_: object, { call }: Invocation): Promise<E
   const prepared = await prepareRun(settings);
   const interruption = new Interruption();
   const screen = fileScreen();
-  // The parent process has announced itself to other users of the devices.
+  // The parent process has announced itself already.
   const sharing = shareDevices(prepared, { command: "measure", ownerPid: process.ppid });
   try {
     await sharing?.begin();
@@ -153,7 +153,7 @@ async function measured(
   return run.document();
 }
 
-/** A plan is no result: it has no rows for a spreadsheet, and its file could be mistaken for a result. */
+/** A plan has no rows for a spreadsheet, and a file of it could be mistaken for a result. */
 function refuseForDryRun({ output }: { output: readonly string[] }, format: string): void {
   if (format !== "json" && format !== "table") {
     throw new PinbenchError("usage", `--dry-run shows the plan as a table or as JSON, not as ${format}.`, {
@@ -173,7 +173,7 @@ function hasFindings({ cells }: ResultDocument): boolean {
   );
 }
 
-/** Failures are also reported on stderr, because stdout may go to a file or a program. */
+/** Prints failures to stderr too, because stdout may be a file or a program. */
 function reportFailures({ run, cells }: ResultDocument): void {
   const nameOf = cellNames(cells.map(({ id }) => id));
   const say = noter({ quiet: false });

@@ -49,13 +49,13 @@ async function printDocument(
   await deliverDocument(known, { format, files: [], flags });
 }
 
-/** Several documents make one page or one picture; one document can also be written in its other formats. */
+/** Writes several documents as one page or one picture, or one document in any of its formats. */
 async function writeDocuments(documents: readonly FoundDocument[], flags: ShowFlags): Promise<void> {
   const first = documents[0]!;
   const isAlone = documents.length === 1;
   const files = outputFiles(isAlone ? documentFormats[first.kind] : pictureFormats, flags.output);
   for (const { path } of files) await checkWritable(path);
-  // The code that compares results is loaded only for two documents.
+  // Loads the code that compares results only for two documents.
   const difference =
     documents.length === 2 ? await (await import("../../kinds/difference.js")).differenceOf(documents) : null;
   const draw = await documentDrawer(first);
@@ -67,6 +67,6 @@ async function writeDocuments(documents: readonly FoundDocument[], flags: ShowFl
     { format: null, files, flags },
   );
   const paths = files.map(({ path }) => path).filter((path) => inheritedDescriptor(path) === null);
-  // A document on stdout must not be followed by a line of ours.
+  // Prints no paths if a document was written to stdout.
   if (paths.length === files.length) await writeStdout(paths.map((path) => `${path}\n`).join(""));
 }

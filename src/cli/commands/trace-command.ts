@@ -21,8 +21,8 @@ import type { Invocation } from "../requested-settings.js";
 type TraceFlags = CommandSettings<"trace">;
 
 /**
- * `pinbench trace -- COMMAND`: the command runs as without pinbench, with signals passed on, and its copies are reported
- * on stderr. Returns its exit code; throws PinbenchError before it has started.
+ * `pinbench trace -- COMMAND`: runs the command unchanged, passes signals on, and reports its copies on stderr. Returns
+ * the command's exit code; throws PinbenchError if it cannot be started.
  */
 export async function traceCommand(flags: TraceFlags, { operands, call }: Invocation): Promise<ExitCode> {
   if (operands.length === 0 || !call.argv.includes("--")) {
@@ -56,7 +56,7 @@ export async function traceCommand(flags: TraceFlags, { operands, call }: Invoca
         earlier: null,
       };
       await deliverToStderr({ kind: "trace", document }, destinations).catch(reportError);
-      // The command's, any of 256 codes.
+      // The command may use any of 256 codes.
       return shellExitCode(await exit) as ExitCode;
     } finally {
       program.removeFolder();
@@ -66,7 +66,7 @@ export async function traceCommand(flags: TraceFlags, { operands, call }: Invoca
 
 const quick = { sizesBytes: [64 * KiB, MiB, 16 * MiB, 64 * MiB], budgetNs: 1e9 };
 
-/** The rates of --reference, or measured now; null without a GPU. */
+/** The rates of --reference, or else measured now; null without a GPU. */
 async function pinnedRates({ reference }: TraceFlags, signal: AbortSignal): Promise<PinnedRates | null> {
   if (reference !== null) {
     const rates = pinnedRatesOf(parseResult(await readTextFile(reference), reference), reference);

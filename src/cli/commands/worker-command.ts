@@ -23,7 +23,7 @@ export async function workerCommand(): Promise<ExitCode> {
       hint: "Write pinbench run --worker-kind process.",
     });
   }
-  // Ctrl-C and a closing terminal reach all processes. The parent decides how this one ends.
+  // Ctrl-C and closing a terminal signal all processes, but the parent decides how this one ends.
   for (const signal of endingSignals) process.on(signal, () => undefined);
   const worker = new WorkerLoop();
   const isOver = new Promise<void>((resolve) => {
@@ -43,7 +43,7 @@ export async function workerCommand(): Promise<ExitCode> {
   return ExitCode.ok;
 }
 
-/** If nobody listens any more, the process is about to end. */
+/** Drops the answer if the parent is gone: this process is about to end. */
 function send(answer: WorkerAnswer): void {
   if (process.connected) process.send?.(answer, () => undefined);
 }
@@ -59,7 +59,7 @@ class WorkerLoop {
       return { result: await this.#carryOut(message) };
     } catch (error) {
       const sent = sentError(error);
-      // The message becomes part of a longer sentence.
+      // The text becomes part of a longer sentence.
       return { error: { ...sent, message: withoutFullStop(sent.message) } };
     }
   }

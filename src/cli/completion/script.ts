@@ -66,7 +66,7 @@ function bashFilesCase(nodes: CommandNode[]): string {
   return `${withFiles.join(" | ")}) if [[ $current != -* ]]; then compopt -o default; return; fi ;;`;
 }
 
-/** Text inside single quotes, and inside brackets and between colons of _arguments. */
+/** Escapes for text in single quotes, and for descriptions of zsh's _arguments. */
 const zshQuoted = (text: string) => text.replaceAll("'", "'\\''");
 const zshEscaped = (text: string) => zshQuoted(text.replaceAll(/[\\[\]:]/g, (sign) => `\\${sign}`));
 
@@ -93,7 +93,7 @@ function zshFunction(node: CommandNode): string {
     ({ path, description }) => `'${zshEscaped(path.at(-1)!)}:${zshQuoted(description)}'`,
   );
   const branches = node.commands.map((one) => `        ${one.path.at(-1)}) ${zshFunctionName(one)} ;;\n`);
-  // For a command that takes files itself, and also has subcommands.
+  // This command takes files itself, and also has subcommands.
   const files = node.takesFiles ? "; _files" : "";
   if (node.takesFiles) branches.push("        *) _files ;;\n");
   return `${node.commands.map(zshFunction).join("")}${zshFunctionName(node)}() {
@@ -125,7 +125,7 @@ function zshAction({ choices, isFile }: NonNullable<Flag["value"]>): string {
 
 const fishQuoted = (text: string) => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
 
-/** One line for each command and flag, with the condition that its command was typed. */
+/** One line per command and flag, with a condition: which command was typed. */
 function fishScript(root: CommandNode): string {
   const lines = [
     "# Completes pinbench in fish: pinbench completion fish > ~/.config/fish/completions/pinbench.fish",
@@ -160,7 +160,7 @@ function fishFlag({ names, description, value }: Flag): string {
   return [...parts, `-d ${fishQuoted(description)}`].join(" ");
 }
 
-/** A command for completion, read from commander's definitions, so that no command or flag is missing. */
+/** A command as completion sees it, read from commander so that no command or flag is missing. */
 interface CommandNode {
   /** Names from the program down, such as ["import", "nvbandwidth"]; empty for the program. */
   path: string[];
@@ -208,7 +208,7 @@ function flagOf(option: Option): Flag {
   };
 }
 
-/** optionsOf() adds this to the functions that read values. */
+/** optionsOf() adds these properties to parsers. */
 function parserOf(option: Option): { choices?: readonly string[]; isRepeatable?: boolean } | undefined {
   return option.parseArg as ReturnType<typeof parserOf>;
 }

@@ -41,7 +41,7 @@ export async function deliverComparison(
   return outcomeExitCodes[comparison.outcome];
 }
 
-/** A step of GitHub Actions may append Markdown to this file, which is shown on the run's page. */
+/** GitHub Actions shows the Markdown in this file on the run's page. */
 async function writeStepSummary(draw: Awaited<ReturnType<typeof documentDrawer>>): Promise<void> {
   const path = process.env.GITHUB_STEP_SUMMARY;
   if (!path) return;

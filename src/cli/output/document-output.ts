@@ -17,8 +17,8 @@ import { type DisplayFlags, stderrScreen, stdoutScreen } from "./screens.js";
 import { noter, reportError, writeStdout } from "./terminal.js";
 
 /**
- * Where a command's document goes, checked before anything is measured. Throws a usage error if the flags contradict
- * each other, and an "output" error if a file cannot be written or would replace one of `inputs`.
+ * The destinations of a command's document, checked before measuring. Throws a usage error if the flags contradict each
+ * other, and an "output" error if a file cannot be written or would replace one of `inputs`.
  */
 export async function destinationsOf<Name extends DocumentName>(
   name: Name,
@@ -56,7 +56,7 @@ export function outputFiles<Some extends Formats>(
   return paths.map((path) => ({ path, format: formatOfPath(formats, path) }));
 }
 
-/** Whether a format is a page or a picture, which need much more code. */
+/** Pages and pictures need much more code. */
 export function isPicture(format: string): boolean {
   return format === "html" || format === "svg";
 }
@@ -74,7 +74,7 @@ export async function documentDrawer<Known extends KnownDocument>({
 }
 
 /**
- * All charts and tables of documents as a page, or one of their charts, the first if none is named. Rejects like
+ * Draws all charts and tables as a page, or one chart as a picture (the first by default). Rejects like
  * chartOfDocuments().
  */
 export async function drawPictures(
@@ -99,8 +99,8 @@ export interface Destinations<Format> {
 }
 
 /**
- * Delivers a document: stdout first, then every file, even if one fails, because a measurement cannot be repeated. Then
- * throws the first error, after reporting the others.
+ * Delivers a document to stdout, then to every file, even if one fails, because a measurement cannot be repeated.
+ * Throws the first error and reports the others.
  */
 export async function deliver<Format>(
   render: (format: Format, screen: Screen) => string | Promise<string>,
@@ -139,8 +139,8 @@ export async function deliverToStderr<Known extends KnownDocument>(
 }
 
 /**
- * Prints a note on stderr if a run's copies are slower than those of healthy machines. The reference is loaded only if
- * NVML reported a link.
+ * Suggests doctor on stderr if copies are slower than on healthy machines. Loads the reference only if NVML reported a
+ * link.
  */
 export async function adviseDoctor(document: ResultDocument): Promise<void> {
   if (document.devices.every(({ link }) => link === null)) return;

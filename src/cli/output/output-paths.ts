@@ -6,8 +6,8 @@ import { notEmpty } from "../../results/files/run-folder.js";
 import { checkWritable, makeFolder } from "../../results/files/store.js";
 
 /**
- * Makes a folder for new runs, before measuring, and checks that it can be written. Only `check --update` may replace a
- * baseline: `isNotEmpty` is the error for a folder with content.
+ * Makes an empty folder for new runs before measuring, and checks that it can be written. `isNotEmpty` is the error for
+ * a folder with content: only `check --update` may replace a baseline.
  */
 export async function makeNewFolder(
   path: string,
@@ -19,8 +19,8 @@ export async function makeNewFolder(
 }
 
 /**
- * An output must not be an input, nor lie in an input folder: it would overwrite it, or be read as a run the next time.
- * Rejects with an "output" PinbenchError.
+ * Rejects with an "output" PinbenchError if an output is an input or lies in an input folder: it would overwrite a run,
+ * or be read as one later.
  */
 export async function keepInputs(outputs: readonly string[], inputs: readonly string[]): Promise<void> {
   const kept = await Promise.all(inputs.map((input) => real(input)));
@@ -35,7 +35,7 @@ export async function keepInputs(outputs: readonly string[], inputs: readonly st
   }
 }
 
-/** As many as Linux follows in one path (path_resolution(7)). */
+/** Linux follows as many in one path (path_resolution(7)). */
 const mostLinks = 40;
 
 async function real(path: string, linksLeft = mostLinks): Promise<string> {

@@ -3,13 +3,13 @@ import { noter, shownText } from "./terminal.js";
 /** Redrawing more often would only flicker. */
 const redrawMs = 100;
 
-/** The elapsed time changes even if nothing else does. */
+/** Redraws at least this often, because the elapsed time changes. */
 const tickMs = 1000;
 
-/** Interval of lines in a log, and the shortest command that writes any: readers of a log want few lines. */
+/** Interval between lines in a log, where readers want few. Shorter commands write none. */
 const logEveryMs = 30_000;
 
-/** Columns if the terminal does not report its width, or reports 0. */
+/** Assumed if the terminal reports no width, or 0. */
 const terminalColumns = 80;
 
 /** Lines of a log are not cut. */
@@ -21,11 +21,11 @@ const clearTwoLines = `${clearLine}\u001b[1A\u001b[2K`;
 type LineText = (columns: number) => string;
 
 /**
- * Progress on stderr. On a terminal it is one live line, and above it a line with the results so far; in a log, or on a
- * terminal without commands (TERM=dumb), a line every 30 s. Nothing with --quiet.
+ * Progress on stderr. A terminal shows one live line, below a line with the results so far. A log, or a terminal
+ * without control sequences (TERM=dumb), gets a line every 30 s. Silent with --quiet.
  */
 export class ProgressLine {
-  /** Whether anything may be shown, so that making it is worthwhile. */
+  /** Whether progress is shown, so that it is worth computing. */
   readonly isShown: boolean;
   readonly #isLive: boolean;
   readonly #note = noter({ quiet: false });
@@ -42,7 +42,7 @@ export class ProgressLine {
     this.#drawnMs = this.#isLive ? Number.NEGATIVE_INFINITY : performance.now();
   }
 
-  /** Shows this from now on, and refreshes it every second; on a terminal below `found`, the results so far. */
+  /** Shows this text and refreshes it every second. `found`, the results so far, is above it on a terminal. */
   update(text: LineText, found: string | null = null): void {
     if (!this.isShown) return;
     this.#text = text;
@@ -73,14 +73,14 @@ export class ProgressLine {
     }
     const columns = (process.stderr.columns || terminalColumns) - 1;
     const lines = [...(this.#found === null ? [] : [this.#found]), this.#text(columns)];
-    // A sign that ASCII spells out makes the line longer.
+    // Cut after conversion, because signs spelled out in ASCII are longer.
     const drawn = lines.map((line) => shownText(line).slice(0, columns)).join("\n");
     process.stderr.write(this.#cleared() + drawn);
     this.#drawnLines = lines.length;
   }
 }
 
-/** The steady clock by which commands count the elapsed time, in nanoseconds. */
+/** The time in ns on the steady clock, for the elapsed time. */
 export function nowNs(): number {
   return performance.now() * 1e6;
 }

@@ -10,8 +10,8 @@ import { cannotWrite, writeToStream } from "../../results/files/output-stream.js
  */
 
 /**
- * Keeps Node from ending the process with a stack trace if a stream cannot be written. A reader that closes the pipe
- * early (`pinbench run | head -1`) has all it wants; writeStdout reports other errors of stdout.
+ * Keeps Node from exiting with a stack trace if a stream cannot be written. A reader that closes the pipe early
+ * (`pinbench run | head -1`) has what it wants; writeStdout() reports other errors.
  */
 export function surviveStreamErrors(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
@@ -20,8 +20,8 @@ export function surviveStreamErrors(): void {
 const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
 
 /**
- * If its terminal has gone when it ends, Node aborts with a core dump, because it cannot restore the terminal's modes.
- * After this call such a process ends by SIGHUP instead, once everything is written.
+ * Ends the process by SIGHUP, after writing everything, if its terminal has gone. Otherwise Node would abort with a
+ * core dump, because it cannot restore the terminal's modes.
  */
 export function surviveClosedTerminal(): void {
   process.off("exit", endWithTerminal);
@@ -36,16 +36,16 @@ function endWithTerminal(): void {
 }
 
 /**
- * Writes data to stdout and waits until it is written. Rejects with an "output" PinbenchError. Bypasses process.stdout,
- * which treats a write that a full disk has cut short as complete.
+ * Writes to stdout and waits for completion. Rejects with an "output" PinbenchError. Bypasses process.stdout, which
+ * reports success for a write that a full disk has cut short.
  */
 export async function writeStdout(text: string): Promise<void> {
-  // At the start: a terminal that has closed is no terminal any more.
+  // Read before writing: a closed terminal no longer counts as one.
   const isTerminal = process.stdout.isTTY === true;
   try {
     await writeToStream("/dev/stdout", text);
   } catch (cause) {
-    // A closed terminal is like a reader that has gone.
+    // A closed terminal is like a closed pipe.
     if (isTerminal && errorCode(cause) === "EIO") return;
     throw new PinbenchError("output", cannotWrite("stdout", cause).message, {
       hint: "Redirect it to another place.",
@@ -55,18 +55,18 @@ export async function writeStdout(text: string): Promise<void> {
 }
 
 /**
- * Whether the locale in these variables can show more than ASCII. As in systemd, an unset one counts as that of a
- * container or a job, whose readers use UTF-8; "C" and "POSIX" mean ASCII.
+ * Whether the locale in these variables has more characters than ASCII. As in systemd, an unset locale counts as UTF-8,
+ * because it occurs in containers and jobs; "C" and "POSIX" mean ASCII.
  */
 export function showsUnicode({ LC_ALL, LC_CTYPE, LANG }: NodeJS.ProcessEnv): boolean {
   const locale = LC_ALL || LC_CTYPE || LANG || "";
   return locale === "" || /utf-?8/i.test(locale);
 }
 
-/** Fewest columns of the layout; a narrower terminal breaks lines itself. */
+/** The layout never gets narrower; a narrower terminal wraps lines itself. */
 const fewestColumns = 40;
 
-/** Width of a stream: its terminal's; otherwise COLUMNS, as in a shell; otherwise the usual one. */
+/** Width of a stream: of its terminal, else COLUMNS, else `usual`. */
 export function columnsOf({ isTTY, columns }: Pick<WriteStream, "isTTY" | "columns">, usual: number): number {
   const ofTerminal = isTTY ? columns : 0;
   const ofVariable = /^\d{1,5}$/.test(process.env.COLUMNS ?? "") ? Number(process.env.COLUMNS) : 0;
@@ -82,7 +82,7 @@ function writeStderr(text: string): void {
   process.stderr.write(shownText(text));
 }
 
-/** Writes sentences to stderr; lines that are too long for its terminal continue below, indented. */
+/** Writes sentences to stderr. Wraps long lines with an indentation. */
 function writeMessage(text: string): void {
   const most = columnsOf(process.stderr, 80) - 2;
   const tooLong = new RegExp(`(?=.{${most + 1}})(.{1,${most}}) `, "g");
@@ -100,12 +100,12 @@ export function noter({ quiet }: { quiet: boolean }): (text: string) => void {
 }
 
 /**
- * Reports an error on stderr: one sentence, and a hint what to do. An error without a sentence is a bug, and its stack
- * follows. Returns the exit code.
+ * Prints an error to stderr: one sentence and a hint. An error without a sentence is a bug, so its stack follows.
+ * Returns the exit code.
  */
 export function reportError(error: unknown, options: { command?: string } = {}): number {
   if (isCommanderError(error)) {
-    // Help and version are "errors" of commander with exit code 0, and have been printed already.
+    // Commander "throws" help and version with exit code 0, after printing them.
     if (error.exitCode === 0) return ExitCode.ok;
     if (error.code !== "commander.help") {
       const lines = error.message.replace(/^error: /, "").split("\n");
@@ -129,7 +129,7 @@ export function reportError(error: unknown, options: { command?: string } = {}):
   return ExitCode.measurement;
 }
 
-/** Messages of commander, and our wording: flags without short forms and values. */
+/** Our wording for commander's messages, without short flags and values. */
 const ourWords: readonly (readonly [RegExp, string])[] = [
   [/ \(Did you mean (.*)\?\)$/s, ". Did you mean $1?"],
   [/^unknown option '-v'$/, 'there is no flag "-v": it is --version, or --all after a command'],
@@ -152,7 +152,7 @@ const ourWords: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
-/** Recognised by its code, so that commands that parse nothing need not load commander. */
+/** Checks the code instead of the class, so that commander is loaded only for parsing. */
 function isCommanderError(error: unknown): error is CommanderError {
   return error instanceof Error && "code" in error && String(error.code).startsWith("commander.");
 }
@@ -162,9 +162,9 @@ function ourFault(error: unknown): PinbenchError {
   return new PinbenchError("measurement", message, { hint: "This is a bug in pinbench:" });
 }
 
-/** One line, unless there are details: then these and the hint have lines of their own. */
+/** Prints one line, or with details several. */
 function writeError({ kind, message, sentence, details, hint }: PinbenchError): void {
-  // For a program that runs pinbench, as the wheel's Python does.
+  // Set by programs that run pinbench, such as the wheel's Python.
   if (process.env.PINBENCH_ERRORS === "json") {
     writeStderr(`${JSON.stringify({ kind, message, hint })}\n`);
     return;

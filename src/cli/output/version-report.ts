@@ -11,9 +11,9 @@ interface VersionReport {
   commitDate: string | null;
   node: string;
   platform: string;
-  /** Null if the C library is another one. */
+  /** Null for a C library other than glibc. */
   glibc: string | null;
-  /** Null if none loads. */
+  /** Null if no addon loads. */
   addon:
     | ({
         path: string;
@@ -23,7 +23,7 @@ interface VersionReport {
         emulatedDriver: string | null;
       } & BuildInfo)
     | null;
-  /** Modules with priority that exist but do not load; if none loads, the whole error. */
+  /** Preferred addons that exist but do not load; the whole error if none loads. */
   notUsed: string[];
 }
 

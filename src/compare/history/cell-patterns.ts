@@ -1,13 +1,11 @@
 import { PinbenchError } from "../../errors.js";
 
-/**
- * Whether a whole id matches the pattern, in which `*` stands for any characters, including slashes and none at all.
- */
+/** Whether an id matches a pattern as a whole. `*` matches any characters, also slashes and none. */
 export function matchesPattern(id: string, pattern: string): boolean {
   const [first = "", ...others] = pattern.split("*");
   const last = others.pop();
   if (last === undefined) return id === pattern;
-  // The first match of each part leaves most room for later parts, so no other needs to be tried.
+  // Taking the first match of each part leaves most room for later parts, so no other is needed.
   let at = first.length;
   if (!id.startsWith(first)) return false;
   for (const part of others) {
@@ -20,7 +18,7 @@ export function matchesPattern(id: string, pattern: string): boolean {
 
 const mostNamed = 3;
 
-/** Throws a usage error, which names some cells, for the first pattern that matches none of these ids. */
+/** Throws a usage error with some cell ids for the first pattern that matches none. */
 export function refuseUnmatched(patterns: readonly string[], ids: readonly string[], path: string): void {
   const unmatched = patterns.find((pattern) => !ids.some((id) => matchesPattern(id, pattern)));
   if (unmatched === undefined || ids.length === 0) return;

@@ -5,7 +5,7 @@ import type { RunFigures } from "../result-set.js";
 import { figureOf, joinRuns } from "../series.js";
 
 /**
- * The history's record of a check (at least one run): its first runs, which have the same cells each time, without
+ * The history's record of a check with at least one run: its first runs, which have the same cells each time, but not
  * those that measured suspects again.
  */
 export function checkRecord(

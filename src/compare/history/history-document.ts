@@ -9,23 +9,22 @@ import { count } from "../../settings/schema-parts.js";
  */
 
 const stepSchema = z.object({
-  /** From the mean before it to the mean after it, and its 95 % interval. */
+  /** Relative change of the mean at the step, with its 95 % interval. */
   change: z.number(),
   low: z.number(),
   high: z.number(),
-  /** The last check before it and the first one after it. */
   before: count,
   after: count,
-  /** The earliest and the latest check that may be the first after it. */
+  /** The first check after the step lies in this range. */
   earliest: count,
   latest: count,
-  /** The recorded facts of the machine that differ between the check before `earliest` and `latest`. */
+  /** Machine facts that differ between the check before `earliest` and `latest`. */
   differences: z.array(z.object({ fact: z.string(), before: z.string(), after: z.string() })),
 });
 
-/** One to three checks that are far off; the trend continues after them. */
+/** One to three outliers; the trend continues after them. */
 const outageSchema = z.object({
-  /** Their median relative to the level of the checks before or after, whichever is nearer. */
+  /** Their median, relative to the nearer level of the checks before or after. */
   change: z.number(),
   first: count,
   last: count,
@@ -35,10 +34,10 @@ const newestSchema = z.object({
   check: count,
   /** In the trend's unit; null for a group of several cells. */
   figure: z.number().nullable(),
-  /** Relative to the median of the checks before it since the last step, and their number. */
+  /** Relative to the median of earlier checks since the last step, and their number. */
   change: z.number(),
   checksBefore: count,
-  /** Whether that is more than six standard deviations. */
+  /** Whether the change exceeds six standard deviations. */
   isFar: z.boolean(),
 });
 
@@ -46,7 +45,7 @@ const trendSchema = z.object({
   /** "h2d pinned", or a cell's id. */
   name: z.string(),
   kind: z.enum(["group", "cell"]),
-  /** Its host's name; null in a history of one host. */
+  /** Host name; null in a history of one host. */
   machine: z.string().nullable(),
   gpuUuids: z.array(z.string()),
   backend: z.enum(backendNames),
@@ -58,13 +57,13 @@ const trendSchema = z.object({
   ids: z.array(z.string()),
   /** The median over all checks, in the trend's unit; null for a group of several cells. */
   median: z.number().nullable(),
-  /** For each check with the figure: its relative distance from the median; for a group, that of its median cell. */
+  /** For each check with a figure: its relative distance from the median; for a group, that of its median cell. */
   points: z.array(z.object({ check: count, change: z.number() })).min(1),
-  /** Relative standard deviation of a check about its level; null below three checks. */
+  /** Relative standard deviation of checks around their level; null with fewer than three checks. */
   noise: z.number().nonnegative().nullable(),
   steps: z.array(stepSchema),
   outages: z.array(outageSchema),
-  /** The newest check with the figure; null for a single check at its level. */
+  /** The newest check with a figure; null if it is the only one at its level. */
   newest: newestSchema.nullable(),
 });
 
@@ -74,7 +73,7 @@ const documentSchema = z.object({
   tool: z.object({ name: z.literal("pinbench"), version: z.string() }),
   createdAt: z.iso.datetime(),
   path: z.string(),
-  /** Set if a check ran on the emulated device: its figures are no GPU's. */
+  /** Set if a check ran on the emulated device, whose figures are not a GPU's. */
   notice: z.string().nullable(),
   checks: z.array(
     z.object({
@@ -85,7 +84,7 @@ const documentSchema = z.object({
       backend: z.enum(backendNames),
     }),
   ),
-  /** The groups of each GPU, and the cells with a change that their group lacks; or the requested cells. */
+  /** Groups of each GPU, and cells with a change that their group does not have; or the requested cells. */
   trends: z.array(trendSchema),
   notes: z.array(z.string()),
 });

@@ -3,20 +3,19 @@ import { parseCellId } from "../../results/cell-id.js";
 import type { HistoryEntry } from "../../results/history-entry.js";
 import type { Series } from "../series.js";
 
-/** One figure in all checks of a history: a cell's, or one direction of a bidir cell, on the same GPUs. */
+/** One figure in all checks: of a cell, or of one direction of a bidir cell, on the same GPUs. */
 export interface HistorySeries extends Pick<Series, "cell" | "moved" | "unit"> {
   backend: HistoryEntry["backend"];
   host: string;
   /** UUIDs of the cell's GPUs; empty if unknown. */
   gpuUuids: string[];
-  /** Indices of its checks, and its figures in its unit. */
   points: { check: number; figure: number }[];
 }
 
 /**
- * The figures of checks by series, in the order of first appearance. A GPU is known by its UUID, otherwise by its number
- * and its host's name: it keeps the number that its first check gave it, or gets the next free one of its host. A GPU
- * and the emulated device have separate series. Figures of cells with unknown ids are left out.
+ * Figures of checks by series, in order of first appearance. A GPU is identified by UUID, or else by number and host.
+ * It keeps its first number, or gets the next free one of its host. The emulated device has its own series. Cells with
+ * unknown ids are left out.
  */
 export function joinHistory(entries: readonly HistoryEntry[]): HistorySeries[] {
   const joined = new Map<string, HistorySeries>();
@@ -54,7 +53,7 @@ export function joinHistory(entries: readonly HistoryEntry[]): HistorySeries[] {
   return [...joined.values()];
 }
 
-/** The UUIDs of a check's devices by number: both are in order. Empty if not each device has cells and a UUID. */
+/** UUIDs of a check's devices by number; both ascend. Empty unless each device has cells and a UUID. */
 function uuidsByDevice(cells: readonly Series["cell"][], gpuUuids: readonly string[]): Map<number, string> {
   const devices = [...new Set(cells.flatMap(devicesNamed))].sort((a, b) => a - b);
   return new Map(

@@ -16,7 +16,7 @@ interface HistoryRequest {
   cells: readonly string[] | null;
 }
 
-/** Most checks that are read, because finding steps takes the square of their number. */
+/** Maximum number of checks to read: finding steps takes quadratic time. */
 const mostChecks = 1000;
 
 export function describeHistory({ version, path, history, cells }: HistoryRequest): HistoryDocument {
@@ -89,7 +89,7 @@ function hasSeveral(all: readonly HistorySeries[], key: "host" | "backend"): boo
   return new Set(all.map((one) => one[key])).size > 1;
 }
 
-/** A cell's id, or direction, memory and mode of a group, and all that is unusual: "h2d pinned latency, warm". */
+/** A cell's id; for a group direction, memory, mode and unusual settings: "h2d pinned latency, warm". */
 function nameOf(
   [first]: readonly HistorySeries[],
   kind: Trend["kind"],
@@ -117,13 +117,13 @@ function logPoints({ points }: HistorySeries): LogPoint[] {
   return points.map(({ check, figure }) => ({ check, value: Math.log(figure) }));
 }
 
-/** Rounds of median polish, enough to settle: each changes less. */
+/** Rounds of median polish: enough to settle. */
 const polishing = 10;
 
 /**
- * The common trend of a group's cells: in each check the median of their distances from their own levels, by median
- * polish (J. W. Tukey, "Exploratory Data Analysis", 1977, chapter 11), so that a cell missing from some checks does not
- * distort it.
+ * The common trend of a group's cells: for each check, the median distance of its cells from their own levels, by
+ * median polish (J. W. Tukey, "Exploratory Data Analysis", 1977, chapter 11), so that a cell missing from some checks
+ * does not distort it.
  */
 function commonPoints(members: readonly HistorySeries[]): LogPoint[] {
   const cells = members.map(logPoints);
@@ -143,7 +143,7 @@ function commonPoints(members: readonly HistorySeries[]): LogPoint[] {
   return [...common].map(([check, value]) => ({ check, value }));
 }
 
-/** Largest distance, in checks, between changes of a group and of a cell that count as one. */
+/** Changes of a group and of a cell count as one if they are at most this many checks apart. */
 const samePlace = 3;
 
 function isCoveredBy(cell: Trend, group: Trend): boolean {

@@ -13,9 +13,8 @@ export interface BaselineReport {
   runs: number;
   cells: number;
   sessions: number;
-  /** Set for the emulated device. */
   notice: string | null;
-  /** Runs of the check that the sensitivity is for. */
+  /** Number of runs in a check, for which the sensitivity holds. */
   checkRuns: number;
   sensitivity: readonly Sensitivity[];
 }

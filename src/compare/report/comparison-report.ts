@@ -55,7 +55,7 @@ export const comparisonKind: DocumentKind<Comparison> = {
   report: comparisonReport,
   exports: {
     junit: junitReport,
-    // The log of a job has no colours, and no known width.
+    // A job's log has no colours and an unknown width.
     github: (comparison, { screen: { showsAll } }) => {
       const screen = fileScreen({ showsAll });
       return githubReport(comparison, drawTerminal(comparisonReport(comparison), screen));
@@ -115,7 +115,6 @@ function folded(title: string, blocks: readonly Block[]): Block[] {
   return blocks.length === 0 ? [] : [fold(title, blocks)];
 }
 
-/** Alerts before any figure: the emulated device, different machines, unfinished runs. */
 function alerts({ notice, differences, unfinished = [] }: Comparison): Note[] {
   const overruled = differences.filter(({ isOverruled }) => isOverruled);
   const facts = listed(overruled.map(({ fact }) => fact));
@@ -196,7 +195,7 @@ function rankOf({ verdict }: Pick<GroupComparison, "verdict">): number {
 }
 
 /**
- * A table of some groups, most urgent verdict and largest loss first; none without any. "40+5" runs are 40 of the
+ * A table of groups, most urgent verdict and largest loss first; none without groups. "40+5" runs are 40 of the
  * baseline and 5 of the candidate.
  */
 function groupGrids(
@@ -250,7 +249,7 @@ function cellGrids(cells: readonly CellComparison[], nameOf: NameOfCompared): Gr
   });
 }
 
-/** Unchanged cells are muted, so that the few others stand out. */
+/** Mutes unchanged cells, so that the others stand out. */
 function cellRow(cell: CellComparison, nameOf: NameOfCompared): Figure[] {
   const { baseline, candidate, change, standardErrors, unit, verdict } = cell;
   const tone = verdict === null ? "muted" : verdictTone[verdict];
@@ -280,7 +279,7 @@ function cellsBeyondThreshold({ cells, groups }: Comparison): CellComparison[] {
     .slice(0, mostCells);
 }
 
-/** Why groups are missing, or slower, unless their row shows it; the headline says why the others fail. */
+/** Why groups are missing or slower, unless the table or the headline shows it. */
 function reasonsOf(groups: readonly GroupComparison[]): Note[] {
   return groups
     .filter((one) => one.verdict === "missing" || (one.verdict === "slower" && !isSlowerByItsRow(one)))

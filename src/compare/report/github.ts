@@ -4,12 +4,12 @@ import { describeOutcome } from "./outcome.js";
 
 type Level = "error" | "warning" | "notice";
 
-/** GitHub shows at most ten commands of a level in a step. */
+/** GitHub shows at most ten commands of a level per step. */
 const mostCommands = 9;
 
 /**
- * Workflow commands, a line each: the outcome, an error if the step fails, and an error for each group that fails it.
- * The table follows for the log of the job.
+ * Workflow commands: the outcome (an error if the step fails) and an error for each failing group. The job's table
+ * follows.
  */
 export function githubReport(comparison: Comparison, table: string): string {
   const { groups, rule, outcome, unfinished = [], notes, notice } = comparison;
@@ -38,7 +38,7 @@ function command(level: Level, title: string, message: string): string {
   return `::${level} title=${escapeProperty(title)}::${escapeData(message)}\n`;
 }
 
-/** A line break would end the command. The percent sign is escaped first, because the other codes contain one. */
+/** A line break would end the command. The percent sign comes first, because the other codes contain one. */
 function escapeData(text: string): string {
   return text.replaceAll("%", "%25").replaceAll("\r", "%0D").replaceAll("\n", "%0A");
 }

@@ -19,7 +19,7 @@ export function historyCharts(history: HistoryDocument): CurveChart[] {
   return withUniqueNames(drawn.map((trend) => chartOf(trend, history)));
 }
 
-/** Styles of checks by outcome; the last one is for outcomes of later versions. */
+/** Styles of checks by outcome; the last style is for unknown outcomes. */
 const styleOfOutcome: ReadonlyMap<string, number> = new Map([
   ["pass", 0],
   ["regression", 1],
@@ -66,12 +66,11 @@ function chartOf(trend: Trend, { checks }: HistoryDocument): CurveChart {
 
 const msPerDay = 864e5;
 
-/** Approximate number of marks, because their names are long. */
+/** Approximate number of axis marks; dates are wide. */
 const dateTicks = 8;
-/** A history shorter than this has times of day at its marks. */
+/** Number of days up to which marks also have times. */
 const shortDays = 3;
 
-/** Marks at round dates, or times of day. */
 function dateAxis(days: readonly number[]): Pick<Axis, "ticks" | "format"> {
   const [first, last] = extremesOf(days);
   const isShort = last - first < shortDays;
@@ -85,7 +84,7 @@ function dateAxis(days: readonly number[]): Pick<Axis, "ticks" | "format"> {
   };
 }
 
-/** ", 52.6 GB/s"; empty for a group, whose cells have different figures. */
+/** The absolute figure, ", 52.6 GB/s"; empty for a group, whose cells have different figures. */
 function absolute(change: number, trend: Trend): string {
   return trend.median === null ? "" : `, ${trendFigure(trend.median * (1 + change), trend)}`;
 }

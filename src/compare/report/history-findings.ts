@@ -7,7 +7,7 @@ import type { HistoryDocument, Trend } from "../history/history-document.js";
 type Checks = HistoryDocument["checks"];
 type Step = Trend["steps"][number];
 
-/** Rounded towards the slower, which for a time is more. */
+/** A change in per cent, rounded towards slower; for a time that is up. */
 export function trendChange(change: number, { unit }: Pick<Trend, "unit">): string {
   return formatChange(change, unit === "us" ? "up" : "down");
 }
@@ -21,12 +21,12 @@ export function checkText(check: number, checks: Checks): string {
   return `check ${check + 1} (${timeText(checks[check]!.startedAt)})`;
 }
 
-/** A finding in one trend, in words that findings of other trends may share. */
+/** A finding in one trend, in words that other trends can share. */
 interface HistoryFinding {
   kind: "step" | "outage" | "newest";
   check: number;
   event: string;
-  /** What else changed there; may be empty. */
+  /** Machine facts that changed with it; may be empty. */
   cause: string;
   size: string;
   range: string;
@@ -81,20 +81,17 @@ export function trendFindings(trend: Trend, checks: Checks): HistoryFinding[] {
   ];
 }
 
-/** The recorded facts that changed at a step: "driver 570 → 580"; may be empty. */
+/** Machine facts that changed at a step: "driver 570 → 580"; may be empty. */
 export function stepCause({ differences }: Pick<Step, "differences">): string {
   return listed(differences.map(({ fact, before, after }) => `${fact} ${before} → ${after}`));
 }
 
 const mostNamed = 3;
 
-/** In the headline the newest check comes first, then what lasts. */
+/** Order in the headline: the newest check, then lasting changes. */
 const rank: Readonly<Record<HistoryFinding["kind"], number>> = { newest: 0, step: 1, outage: 2 };
 
-/**
- * One note for all trends with the same event: in the order of the checks, or in brief the most
- * urgent first.
- */
+/** One note for all trends with the same event: by check, or, in the brief view, most urgent first. */
 export function findingNotes(
   { trends, checks }: Pick<HistoryDocument, "trends" | "checks">,
   view: "brief" | "whole",

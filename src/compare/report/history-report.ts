@@ -80,7 +80,7 @@ function withNames(history: HistoryDocument): HistoryDocument {
   return { ...history, trends };
 }
 
-/** The most urgent findings, then how many trends have one. */
+/** The most urgent findings, and the number of trends with one. */
 function headline({ checks, trends, path }: HistoryDocument): Note[] {
   if (checks.length === 0) return [note(`${path} holds no check yet.`)];
   if (trends.length === 0) return [note("No check has a figure.")];

@@ -14,7 +14,7 @@ interface TestCase {
 
 /**
  * The comparison as JUnit XML for the schema of Jenkins' xunit plugin: a test for each group of cells, and one for the
- * whole comparison, which has all of the time. A test fails if and only if the exit code is not 0.
+ * whole comparison, which has all of the time. If and only if the exit code is not 0, a test fails.
  */
 export function junitReport(comparison: Comparison): string {
   const tests = [wholeTest(comparison), ...comparison.groups.map((group) => groupTest(group, comparison))];
@@ -31,7 +31,7 @@ export function junitReport(comparison: Comparison): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${serialize(element("testsuites", { name, ...totals }, [suite]), "")}`;
 }
 
-/** Fails if the comparison does. It is in every report, so that its history has no gaps. */
+/** The test of the whole comparison. It is in every report, so that its history has no gaps. */
 function wholeTest(comparison: Comparison): TestCase {
   const { outcome, notes, notice, unfinished = [] } = comparison;
   const message = describeOutcome(comparison);
@@ -48,7 +48,7 @@ function wholeTest(comparison: Comparison): TestCase {
   };
 }
 
-/** Time from the start of a check's first run to its verdict; unknown for existing results. */
+/** Time from a check's first run to its verdict in seconds; 0 for existing results, where it is unknown. */
 function secondsOf({ command, createdAt, candidate }: Comparison): number {
   if (command === "compare") return 0;
   const milliseconds = Date.parse(createdAt) - Date.parse(candidate.startedAt);
@@ -72,7 +72,7 @@ function groupTest(group: GroupComparison, { groups, rule }: Comparison): TestCa
   };
 }
 
-/** Some readers need a time; some show a result's text in place of its message. */
+/** Some readers require a time; some show the element's text instead of its message. */
 function testElement({ className, name, result, output, seconds }: TestCase): XmlElement {
   const content =
     result === null
@@ -127,7 +127,7 @@ function serialize({ name, attributes, content }: XmlElement, indent: string): s
     : `${tag}>\n${content.map((child) => serialize(child, `${indent}  `)).join("")}${indent}</${name}>\n`;
 }
 
-/** Line breaks and tabs in an attribute, unless written by number, become blanks as it is read. */
+/** Readers turn line breaks and tabs in attributes into blanks unless they are written as numbers. */
 function escapeAttribute(text: string): string {
   return escapeText(text).replaceAll('"', "&quot;").replaceAll("\n", "&#10;").replaceAll("\t", "&#9;");
 }
@@ -140,7 +140,7 @@ function escapeText(text: string): string {
     .replaceAll("\r", "&#13;");
 }
 
-/** XML 1.0 has no way to write most control characters, lone surrogates and non-characters, not even by number. */
+/** XML 1.0 cannot contain most control characters, lone surrogates and non-characters, not even as numbers. */
 function withoutForbidden(text: string): string {
   return text.replaceAll(/[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]/gu, "\ufffd");
 }

@@ -89,7 +89,7 @@ function linkSentence(comparison: Comparison): string | null {
   return losses.length === 0 ? null : `Slower link: ${losses.join("; ")}.`;
 }
 
-/** "Another machine (host a → b, another GPU …). " comes before the verdict, because it explains most. */
+/** "Another machine (host a → b, another GPU …). ", which precedes the verdict because it explains most. */
 function otherMachine({ differences }: Comparison): string {
   if (!differences.some(({ isOtherMachine }) => isOtherMachine)) return "";
   const find = (name: string | undefined) => differences.find(({ fact }) => fact === name);
@@ -138,7 +138,7 @@ function namedGroups(members: readonly GroupComparison[], comparison: Comparison
   return listed([...named, ...(more > 0 ? [`${more} more`] : [])]);
 }
 
-/** "H2D pinned −9.8 %", or what else was found: slow runs, slow copies, single cells, no figures. */
+/** "H2D pinned −9.8 %", or another finding: slow runs, slow copies, single cells, no figures. */
 function describeGroup(group: GroupComparison, comparison: Comparison): string {
   const { change, changeOverTime, slowRuns, basis, verdict, ids, missing } = group;
   const name = groupName(group, comparison.groups);
@@ -156,7 +156,7 @@ function describeGroup(group: GroupComparison, comparison: Comparison): string {
   return `${name} ${formatChange(change, "down")}`;
 }
 
-/** The cells that are slower than their group: "H2D pinned 64 MiB −9.8 % (of 6 cells)". */
+/** Cells that are slower than their group: "H2D pinned 64 MiB −9.8 % (of 6 cells)". */
 function describeCells({ ids, moved, slowerAlone }: GroupComparison, comparison: Comparison): string {
   const nameOf = comparedNames(comparison);
   const cells = comparison.cells.filter((cell) => cell.moved === moved && slowerAlone.includes(cell.id));
@@ -168,10 +168,10 @@ function describeCells({ ids, moved, slowerAlone }: GroupComparison, comparison:
   return `${listed([...named, ...more])} (of ${counted(ids.length, "cell")})`;
 }
 
-/** How much of a loss host memory must have lost too, to explain it: a share of the logarithms. */
+/** Host memory explains a loss if it lost this share of it too (of the logarithms). */
 const explainingShare = 0.75;
 
-/** What host memory lost with the group named first, if the CPU copies that one and no link lost lanes; else null. */
+/** The change of host memory; null unless the CPU copies the first group and no link lost lanes. */
 function hostSentence({ groups, linkLosses }: Comparison): string | null {
   const [first] = byLoss(groups.filter(({ verdict }) => verdict === "slower"));
   if (first?.basis !== "change" || first.hostChange === null || linkLosses !== undefined) return null;
@@ -198,7 +198,7 @@ function wouldShow(groups: readonly Pick<GroupComparison, "kind" | "wouldShow">[
   return `${parts.join(", ")}.`;
 }
 
-/** What the noise between sessions is taken from if the baseline has one. */
+/** A note that noise between sessions is assumed, because the baseline has only one. */
 function assumption({ backend, groups, cells }: Comparison): string | null {
   const judged = groups.filter(({ runs, verdict }) => runs?.sessions === 1 && verdict !== null);
   const priors = cells
@@ -211,7 +211,7 @@ function assumption({ backend, groups, cells }: Comparison): string | null {
   return `The baseline has one session. It is assumed that sessions differ by no more than ${listed(differ)}.`;
 }
 
-/** How to get a decision: more sessions of the baseline for a check, more runs for two results. */
+/** Advice for a decision: more sessions for a baseline, more runs for two results. */
 function advice({ command, baseline, groups }: Comparison): string {
   const { path } = baseline;
   if (command === "compare" || path === null) {

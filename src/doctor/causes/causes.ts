@@ -9,10 +9,10 @@ import * as path from "./path-causes.js";
 import * as platform from "./platform-causes.js";
 import { type Seen, type SharedLoss, type Suspect, shareLoss, unexplainedOf } from "./share-loss.js";
 
-/** Looks for a cause on each device, or once on the machine (null). Pure. */
+/** Looks for a cause on each device, or once on the machine (device null). Pure. */
 type Cause = (examination: Examination) => [device: number | null, seen: Seen | null][];
 
-/** Causes that are reported wherever they are found, by name; docs/doctor.md has a line for each. */
+/** Causes by name, always reported if found; docs/doctor.md has a line for each. */
 export const causes: Readonly<Record<string, Cause>> = {
   "link-narrow": ofDevices(link.linkNarrow),
   "slot-narrow": ofDevices(link.slotNarrow),
@@ -45,8 +45,8 @@ export const causes: Readonly<Record<string, Cause>> = {
 };
 
 /**
- * Settings that no experiment can distinguish, the likeliest first. One of them is named for devices that are slow for
- * no other reason; after it has been tried, the next one.
+ * Settings that no experiment can distinguish, likeliest first. A device that is slow for no other reason gets the
+ * first one; after that was tried, the next.
  */
 export const suspicions: Readonly<Record<string, Cause>> = {
   "iommu-translates": ofDevices(path.iommuTranslates),
@@ -62,21 +62,21 @@ function ofMachine(find: (examination: Examination) => Seen | null): Cause {
   return (examination) => [[null, find(examination)]];
 }
 
-/** What was seen of a cause as a finding, whose weight follows from its claim unless it has one. */
+/** Findings for what a cause has seen. The claim determines the weight, unless there is one. */
 export function suspectsOf(cause: string, device: number | null, seen: Seen | null): Suspect[] {
   if (seen === null) return [];
   const weight = seen.claim === undefined ? "risk" : "costs";
   return [{ cause, device, weight, cost: null, fix: null, sureness: "certain", ...seen }];
 }
 
-/** All that these causes say of an examination. */
+/** Everything that these causes find. */
 export function suspectsIn(some: Readonly<Record<string, Cause>>, examination: Examination): Suspect[] {
   return Object.entries(some).flatMap(([cause, find]) =>
     find(examination).flatMap(([device, seen]) => suspectsOf(cause, device, seen)),
   );
 }
 
-/** All findings with their costs, and the unexplained rest of each device's loss. */
+/** All findings with their costs, and each device's unexplained loss. */
 export function findCauses(examination: Examination): SharedLoss {
   const shared = shareLoss(examination, suspectsIn(causes, examination));
   const devices = examination.devices.filter((device) =>
@@ -90,7 +90,7 @@ export function findCauses(examination: Examination): SharedLoss {
 
 const weights: readonly Finding["weight"][] = ["costs", "risk", "explains"];
 
-/** Sorted as in a diagnosis. Costs that are shown alike keep their order: causes before what none of them explains. */
+/** Findings in the order of a diagnosis. Equal rounded costs keep their order: causes before the unexplained loss. */
 export function byWeight<Some extends Pick<Finding, "weight" | "cost">>(findings: readonly Some[]): Some[] {
   const costOf = ({ cost }: Some) => Math.round((cost?.gigabytesPerSecond ?? 0) * 100);
   return [...findings].sort(
@@ -99,8 +99,8 @@ export function byWeight<Some extends Pick<Finding, "weight" | "cost">>(findings
 }
 
 /**
- * What automation should do with a node: by cause, if it costs bandwidth here, and otherwise. The other causes are
- * settings, or explain something: they need no action on the node.
+ * Actions for automation by cause: if it costs bandwidth here, and otherwise. Other causes are settings or explanations
+ * and need no action.
  */
 const actions: Readonly<Record<string, readonly [costs: Action, otherwise: Action]>> = {
   "wrong-data": ["isolate", "isolate"],

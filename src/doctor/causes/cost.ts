@@ -16,20 +16,20 @@ export const directionName: Readonly<Record<LinkDirection, string>> = {
   d2h: "from the device",
 };
 
-/** The usual name of a device in sentences. */
+/** A device's name in sentences. */
 export function nameOf({ facts }: DeviceExamination): string {
   return `device ${facts.ordinal} (${facts.name})`;
 }
 
-/** Smaller relative differences between NUMA nodes may be chance; the tolerance of a reference may be narrower. */
+/** Smaller differences between NUMA nodes may be chance, unless the reference's tolerance is narrower. */
 const nodeTolerance = 0.1;
 
-/** Losses by direction, in GB/s; 0 or null for no loss, or if unknown. */
+/** Losses in GB/s by direction; 0 or null without one, or if unknown. */
 type Losses = Partial<Readonly<Record<LinkDirection, number | null>>>;
 
 /**
- * The losses as one cost: the smaller loss for both directions, if the larger one is at most twice that; otherwise the
- * larger loss for its direction. Null without a loss.
+ * Joins the losses of both directions into one cost: the smaller loss for both, if the larger is at most twice that;
+ * otherwise the larger one for its direction. Null without a loss.
  */
 export function costOf(losses: Losses, basis: Cost["basis"], copies: Cost["copies"] = "pinned"): Cost | null {
   const [toDevice, fromDevice] = [losses.h2d ?? 0, losses.d2h ?? 0];
@@ -40,8 +40,8 @@ export function costOf(losses: Losses, basis: Cost["basis"], copies: Cost["copie
 }
 
 /**
- * The node with the largest gain over the first copies, and over the device's own node if that was measured, in GB/s and
- * at least 0 for each direction; null if no gain is larger than chance.
+ * The NUMA node with the largest gain over the first copies and over the device's own node, in GB/s and at least 0 for
+ * each direction; null if no gain exceeds chance.
  */
 export function findFasterNode({
   measured,
@@ -62,7 +62,7 @@ export function findFasterNode({
   return best !== undefined && linkDirections.some(isMore) ? best : null;
 }
 
-/** Whether copies are slower than the present link and another NUMA node explain. */
+/** Whether copies are slower than the present link and NUMA node explain. */
 export function isSlow(device: DeviceExamination): boolean {
   const { asIs, expectedFor } = linksOf(device);
   const share = asIs === null || expectedFor === null ? 1 : Math.min(1, asIs / expectedFor);
@@ -72,7 +72,7 @@ export function isSlow(device: DeviceExamination): boolean {
   );
 }
 
-/** Whether copies are known to reach a healthy machine's rate in both directions. */
+/** Whether copies reach a healthy machine's rate in both directions; false if unknown. */
 export function reachesExpectation(device: DeviceExamination): boolean {
   const { expected, measured } = device;
   return linkDirections.every(
@@ -80,12 +80,11 @@ export function reachesExpectation(device: DeviceExamination): boolean {
   );
 }
 
-/** A rate for people: "27.3 GB/s". */
 export function gigabytes(rateGBps: number): string {
   return `${formatGBps(rateGBps)} GB/s`;
 }
 
-/** The rates of both directions for people: "27.3 GB/s to the device, 25.0 GB/s back"; unknown ones are left out. */
+/** The rates of both directions in words: "27.3 GB/s to the device, 25.0 GB/s back"; unknown ones are left out. */
 export function ratesText({ h2d, d2h }: Rates): string {
   const parts = [
     h2d === null ? null : `${gigabytes(h2d)} to the device`,

@@ -4,18 +4,18 @@ import { isSlow } from "./cost.js";
 import type { Seen } from "./share-loss.js";
 
 /**
- * Reported above this. A copy of 4 KiB takes some 10 us, and up to 30 us more after a rest on any machine, because
- * caches are cold. If no CPU is known to sleep, only much more is reported.
+ * Minimum increase that is reported. A copy of 4 KiB takes some 10 us, and on any machine up to 30 us more after a
+ * rest, because caches are cold. The second minimum holds if no CPU is known to sleep.
  */
 const leastAddedUs = 50;
 const leastUnseenUs = 300;
 
-/** Wake-up time above which an idle state adds to a copy's latency. */
+/** Wake-up time from which an idle state adds to latency. */
 const deepStateUs = 20;
 
 /**
- * A copy after a rest takes far longer than one without: shared parts of the processor (clocks, caches, the way to
- * memory) or the link have to wake up first. The copying core itself is awake when the clock starts.
+ * A copy after a rest is much slower: shared parts of the processor (clocks, caches, memory paths) or the link must
+ * wake up first. The copying core is awake when the clock starts.
  */
 export function wakesSlowly({ machine, devices }: Examination): Seen | null {
   const deep = machine.idleStates.filter(
@@ -44,7 +44,7 @@ export function wakesSlowly({ machine, devices }: Examination): Seen | null {
   };
 }
 
-/** The governor may keep the CPUs' frequency low. It is only a setting, so it is reported only if copies are slow. */
+/** The governor may keep the CPUs' frequency low. Reported only if copies are slow, because it is only a setting. */
 export function governorSaves({ machine, devices }: Examination): Seen | null {
   if (machine.host.governor !== "powersave" || !devices.some(isSlow)) return null;
   return {
@@ -55,10 +55,10 @@ export function governorSaves({ machine, devices }: Examination): Seen | null {
   };
 }
 
-/** Below this quota, in CPUs, a copying thread is stopped in each period. */
+/** With a smaller quota, in CPUs, the kernel stops a copying thread in each period. */
 const fewCpus = 2;
 
-/** The control group gives the process less CPU time than a copying thread and Node need. */
+/** The control group allows less CPU time than a copying thread and Node need. */
 export function cpuQuotaLow({ machine: { host } }: Examination): Seen | null {
   if (host.cpuQuota === null || host.cpuQuota >= fewCpus) return null;
   return {
@@ -69,11 +69,11 @@ export function cpuQuotaLow({ machine: { host } }: Examination): Seen | null {
   };
 }
 
-/** Larger shares of CPU time used by others disturb copies. */
+/** Larger shares of CPU time in other programs or guests disturb copies. */
 const muchStolen = 0.02;
 const muchUsedByOthers = 0.5;
 
-/** Other programs, or other guests of the host, used the CPUs during the copies. */
+/** Other programs or guests of the host used the CPUs during the copies. */
 export function cpusTaken({ machine: { activity } }: Pick<Examination, "machine" | "devices">): Seen | null {
   const stolen = activity?.load.stealShare ?? 0;
   const others = activity?.load.otherCpuShare ?? 0;

@@ -8,13 +8,13 @@ import { gigabytes, isSlow, ratesText } from "./cost.js";
 import { cpusTaken } from "./cpu-causes.js";
 import { claimOf, type Seen } from "./share-loss.js";
 
-/** Utilisation below which a device counts as idle: NVML's own sampling causes some. */
+/** A device with less utilisation counts as idle: reading NVML itself causes some. */
 const idleComputePercent = 5;
 const idleLinkShare = 0.01;
-/** Used if the link is unknown: a link of generation 4 x16. */
+/** Limit of an unknown link: generation 4 x16. */
 const usualLimitGBps = 31.5;
 
-/** Another process uses the device or its link. One that only has it open costs nothing. */
+/** Another process uses the device or its link. A process that only has it open costs nothing. */
 export function deviceShared(device: DeviceExamination): Seen | null {
   const others = device.others ?? [];
   const computePercent = device.activityBefore?.computePercent ?? 0;
@@ -27,8 +27,8 @@ export function deviceShared(device: DeviceExamination): Seen | null {
   ];
   const slow = isSlow(device);
   if (busy.length === 0 && !(slow && others.length > 0)) return null;
-  // Copies of other processes may cost all that is missing. If NVML reports no traffic on the link, kernels of others
-  // cost at most the share of time that they run. A process that was not seen at work costs at most its turn.
+  // Other processes' copies may explain the whole loss. If the link has no traffic, their kernels cost at most the time
+  // they run. A process that seems idle costs at most its share of turns.
   const claim = () => {
     if (busy.length === 0) return claimOf(1 / (1 + others.length), "open");
     const { toDeviceBytesPerSecond, fromDeviceBytesPerSecond } = device.activityBefore!;
@@ -54,7 +54,7 @@ export function deviceShared(device: DeviceExamination): Seen | null {
   };
 }
 
-/** Copies were slow, but not when measured again: something disturbs the machine, and the device is not at fault. */
+/** Copies were slow only the first time: something disturbs the machine, and the device is not at fault. */
 export function slowAtFirst(device: DeviceExamination): Seen | null {
   const { measured } = device;
   const { firstLook, pinned } = measured;
@@ -71,7 +71,6 @@ export function slowAtFirst(device: DeviceExamination): Seen | null {
   };
 }
 
-/** Longer lists are not readable. */
 const mostProcesses = 5;
 
 function linkTexts({ activityBefore, limitGBps }: DeviceExamination): string[] {
@@ -86,7 +85,7 @@ function linkTexts({ activityBefore, limitGBps }: DeviceExamination): string[] {
   ];
 }
 
-/** NVML's reasons for lower clocks that indicate a fault; idling and settings do not. */
+/** NVML's reasons for lower clocks that indicate a fault, unlike idling and settings. */
 const holdingReasons: ReadonlyMap<string, string> = new Map([
   ["hw-thermal-slowdown", "it is too hot"],
   ["sw-thermal-slowdown", "it is too hot"],
@@ -95,9 +94,8 @@ const holdingReasons: ReadonlyMap<string, string> = new Map([
   ["hw-slowdown", "of heat or power"],
 ]);
 
-/** The device lowers its clocks although only copies run. */
 export function clocksHeld(device: DeviceExamination, examination: Examination): Seen | null {
-  // A job that keeps the CPUs busy may heat the device too.
+  // A job that keeps the CPUs busy may also heat the device.
   const isBusy = cpusTaken(examination) !== null;
   const health = device.health.underLoad;
   const found = [...holdingReasons].filter(([reason]) => health?.clockReasons?.includes(reason));
@@ -106,7 +104,7 @@ export function clocksHeld(device: DeviceExamination, examination: Examination):
   const slow = isSlow(device);
   const isPower = /power/.test(first[0]);
   const clock = health.link?.smClockMHz ?? null;
-  // Copies slow down at most as much as the clocks, whose loss NVML reports.
+  // Copies lose at most the share that clocks lost.
   const left = clock === null || !health.maxSmClockMHz ? 1 : Math.min(1, clock / health.maxSmClockMHz);
   return {
     summary: `The device holds its clocks down while it copies, because ${first[1]}.`,
@@ -127,7 +125,7 @@ export function clocksHeld(device: DeviceExamination, examination: Examination):
   };
 }
 
-/** Errors of the device's memory: it needs a reset or a replacement. */
+/** Memory errors, after which the device needs a reset or replacement. */
 export function memoryErrors({ facts, health: { before, after } }: DeviceExamination): Seen | null {
   const health = after ?? before;
   const errors = health?.eccErrors ?? 0;
@@ -145,10 +143,10 @@ export function memoryErrors({ facts, health: { before, after } }: DeviceExamina
   };
 }
 
-/** Kinds that a program can cause itself: 13, 31, 43 and 45 (NVIDIA's document "XID Errors"). */
+/** Errors that programs can cause: 13, 31, 43 and 45 (NVIDIA's document "XID Errors"). */
 const programsOwnXids: ReadonlySet<number> = new Set([13, 31, 43, 45]);
 
-/** Errors that the driver has logged since boot, except those of programs. */
+/** Errors logged by the driver since boot, except those of programs. */
 export function xidErrors({ facts }: DeviceExamination, { machine }: Examination): Seen | null {
   const errors = (machine.xidErrors ?? []).filter(
     ({ pciName, xid }) => pciName === sysfsPciName(facts.pciBusId) && !programsOwnXids.has(xid),
@@ -165,27 +163,26 @@ export function xidErrors({ facts }: DeviceExamination, { machine }: Examination
   };
 }
 
-/** Longest part of a log line that is shown. */
 const mostCharacters = 120;
 
-/** The device is divided into instances, which share its link and copy engines. */
+/** The device is divided into MIG instances, which share its link and copy engines. */
 export function dividedDevice(device: DeviceExamination): Seen | null {
-  const isSaid = (device.health.before ?? device.health.underLoad)?.migEnabled === true;
-  if (!isSaid && !isInstance(device.facts.name)) return null;
+  const isMigReported = (device.health.before ?? device.health.underLoad)?.migEnabled === true;
+  if (!isMigReported && !isInstance(device.facts.name)) return null;
   const slow = isSlow(device);
   return {
     weight: "explains",
     summary:
       "The device is divided into instances (MIG): an instance has a part of its copy engines, and all share the link.",
     evidence: [
-      isSaid ? "MIG is enabled" : `its name: ${device.facts.name}`,
+      isMigReported ? "MIG is enabled" : `its name: ${device.facts.name}`,
       ...(slow ? [`pinned copies: ${ratesText(device.measured.pinned)}, below the whole device's rate`] : []),
     ],
     ...(slow && { claim: claimOf(0, "open") }),
   };
 }
 
-/** A hypervisor gives the guest a part of a device; other guests use the rest of its copy engines and its link. */
+/** The guest has a part of a device; other guests use the rest of its copy engines and link. */
 export function virtualGpu({ facts: { name } }: DeviceExamination): Seen | null {
   if (!isVirtualGpu(name)) return null;
   return {

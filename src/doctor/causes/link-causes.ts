@@ -6,10 +6,9 @@ import { copiesPastPcie, limitOf, linksOf, type PathLink, speedText } from "./pa
 import { claimOf, type Seen } from "./share-loss.js";
 
 /**
- * A link of the path with fewer lanes or a lower generation, during copies, than both its ends support. If there are
- * several, one finding names all, and the slowest counts. A device without copies may have lowered its link to rest. A
- * guest does not see the slot, and clouds have slots with fewer lanes than the card: of a kind without a reference this
- * may be by design.
+ * A link on the path that has, during copies, fewer lanes or a lower generation than both ends support. One finding
+ * names all such links; the slowest counts. An idle device may have lowered its link. A guest does not see the slot,
+ * and clouds have slots narrower than the card, so without a reference this may be by design.
  */
 export function linkNarrow(device: DeviceExamination): Seen | null {
   const { pinned } = device.measured;
@@ -50,8 +49,8 @@ function isTrainedDown({ now, best }: PathLink): boolean {
 }
 
 /**
- * A slot, or a bridge above it, that supports less than the card. Fewer lanes cost bandwidth that another slot may give
- * back; an older generation cannot be changed. Not reported if a link has trained down further.
+ * A slot, or a bridge above it, that supports less than the card. Another slot may have more lanes; an older generation
+ * cannot be changed. Not reported if a link has trained down further.
  */
 export function slotNarrow(device: DeviceExamination): Seen | null {
   if (copiesPastPcie(device)) return null;
@@ -67,7 +66,7 @@ export function slotNarrow(device: DeviceExamination): Seen | null {
     weight: hasFewerLanes ? "costs" : "explains",
     summary: `The card supports ${speedText(cardSpeed)}, its ${part} only ${speedText(narrowest.best)}.`,
     evidence: [`${where}: ${speedText(narrowest.best)} at most; the card alone: ${speedText(cardSpeed)}`],
-    // The expectation is for this slot; it does not know the bridges above it.
+    // The expectation is for this slot, without the bridges above it.
     ...(hasFewerLanes
       ? { claim: claimOf(best / card, "limit") }
       : !reachesExpectation(device) && { claim: claimOf(best / (expectedFor ?? best), "limit") }),
@@ -77,16 +76,16 @@ export function slotNarrow(device: DeviceExamination): Seen | null {
   };
 }
 
-/** More errors during an examination are not chance: most links of healthy machines have none in days. */
+/** More errors are not chance: most healthy links have none for days. */
 const mostChanceErrors = 10;
 
 /**
- * Largest cost of one error, in symbols of each lane: the sender waits for its replay timer (31 000 symbol times,
- * REPLAY_TIMER Limits in section 3.6.2.1 of the PCI Express Base Specification), and repeats what it sent meanwhile.
+ * Maximum cost of an error, in symbols of each lane: the sender waits for its replay timer (31 000 symbol times,
+ * REPLAY_TIMER Limits in section 3.6.2.1 of the PCI Express Base Specification) and sends the data again.
  */
 const mostSymbolsOfError = 2 * 31_000;
 
-/** Packets were sent again, or ports corrected errors, during copies. */
+/** Packets were resent, or ports corrected errors, during copies. */
 export function linkErrors(device: DeviceExamination): Seen | null {
   const replays = replaysOf(device);
   const corrected = device.correctableErrors ?? 0;
@@ -111,7 +110,7 @@ export function linkErrors(device: DeviceExamination): Seen | null {
 }
 
 /**
- * The share of the rate that this number of errors leaves, given the bytes that the link carried; null if these are
+ * The share of the rate that remains with this many errors, for the bytes carried by the link; null if those are
  * unknown.
  */
 function leftByErrors({ health, copied }: DeviceExamination, errors: number): number | null {
@@ -130,16 +129,16 @@ export function reportedReplays({ health: { before, after } }: DeviceExamination
   return Math.max(0, after.replays - before.replays);
 }
 
-/** Smallest payload of a copy's packets: a completion of 64 bytes, the Read Completion Boundary. */
+/** Smallest payload of a packet: a completion of 64 bytes, the Read Completion Boundary. */
 const leastPacketBytes = 64;
 
-/** Whether the counter rose by more than the number of packets, with at most one request for each. */
+/** Whether the counter rose by more than the possible number of packets, with a request for each. */
 export function areReplaysRefuted(device: DeviceExamination): boolean {
   const { copied } = device;
   return copied !== undefined && reportedReplays(device) > (2 * copied.bytes) / leastPacketBytes;
 }
 
-/** Errors since boot that no retransmission could mend. */
+/** Errors since boot that were not corrected by resending. */
 export function linkUncorrected(device: DeviceExamination): Seen | null {
   const evidence = device.path.ports.flatMap(({ name, errors }) =>
     errors !== null && errors.nonFatal + errors.fatal > 0

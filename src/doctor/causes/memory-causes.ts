@@ -10,10 +10,10 @@ import {
 import { costOf, ratesText } from "./cost.js";
 import type { Seen } from "./share-loss.js";
 
-/** Smaller losses of copies from registered memory, compared with pinned memory, may be chance. */
+/** Smaller relative losses from registered compared with pinned memory may be chance. */
 const registeredTolerance = 0.1;
 
-/** How much slower copies from registered memory are than from pinned memory; null if it may be chance. */
+/** Loss of copies from registered compared with pinned memory; null if it may be chance. */
 export function registeredLosses({ pinned, registered }: DeviceMeasurements): Cost | null {
   const losses = eachWay((direction) => {
     const [own, other] = [pinned[direction], registered.rates[direction]];
@@ -23,7 +23,7 @@ export function registeredLosses({ pinned, registered }: DeviceMeasurements): Co
   return costOf(losses, "measured", "registered");
 }
 
-/** Memory that programs allocate themselves has only small pages, which makes copies from it slower. */
+/** Programs' own memory has only small pages, which makes copies from it slower. */
 export function hugePagesOff({ measured }: DeviceExamination, { machine }: Examination): Seen | null {
   if (machine.host.transparentHugePages !== "never") return null;
   const cost = registeredLosses(measured);
@@ -42,10 +42,10 @@ export function hugePagesOff({ measured }: DeviceExamination, { machine }: Exami
   };
 }
 
-/** A buffer of 64 MiB does not reach a limit of locked memory above this. */
+/** The test buffer of 64 MiB stays below such a limit of locked memory. */
 const lowMemlockBytes = 1024 * MiB;
 
-/** The driver refuses to pin memory that a program allocated. Confidential machines and WSL have their own findings. */
+/** The driver refuses to pin a program's own memory. Confidential machines and WSL have their own findings. */
 export function registeringRefused(
   { health, measured: { registered } }: DeviceExamination,
   { machine: { host, platform } }: Examination,
@@ -71,10 +71,10 @@ export function registeringRefused(
   };
 }
 
-/** Less than this leaves no room for a job's pinned buffers. */
+/** Less leaves no room for a job's pinned buffers. */
 const littleMemoryBytes = 4096 * MiB;
 
-/** The control group's limit leaves little memory, and pinned buffers count in it. */
+/** The control group's limit leaves little memory, and pinned buffers count towards it. */
 export function memoryLimitLow({ machine: { host } }: Examination): Seen | null {
   const { cgroupMemoryLimitBytes: limitBytes, memoryAvailableBytes: leftBytes } = host;
   if (limitBytes === null || limitBytes >= host.memoryTotalBytes || leftBytes >= littleMemoryBytes)
@@ -88,10 +88,10 @@ export function memoryLimitLow({ machine: { host } }: Examination): Seen | null 
   };
 }
 
-/** Containers have 64 MiB by default; batches of a few workers need more than this. */
+/** Containers have 64 MiB by default; a few workers' batches need more than this. */
 const smallSharedMemoryBytes = 1024 * MiB;
 
-/** Workers of a data loader pass batches through /dev/shm, and die of a bus error if it is full. */
+/** Data loader workers pass batches through /dev/shm, and die of a bus error if it is full. */
 export function sharedMemorySmall({ machine: { sharedMemoryBytes } }: Examination): Seen | null {
   if (sharedMemoryBytes === null || sharedMemoryBytes >= smallSharedMemoryBytes) return null;
   return {
@@ -101,9 +101,8 @@ export function sharedMemorySmall({ machine: { sharedMemoryBytes } }: Examinatio
   };
 }
 
-/** Pages of 4 KiB. More than these 4 MiB moved during copies are no leftovers. */
+/** Number of pages of 4 KiB (4 MiB in all); more swapped pages are not chance. */
 const mostChancePages = 1024;
-/** Share of the time in which some task waited for memory. */
 const muchWaiting = 0.02;
 
 /** The machine has too little memory for its programs: it swaps, or programs wait for memory. */

@@ -3,10 +3,7 @@ import type { MachineFacts } from "../facts/machine-facts.js";
 import { findFasterNode, isSlow, ratesText } from "./cost.js";
 import { claimOf, type Seen } from "./share-loss.js";
 
-/**
- * The memory and CPUs in use are not nearest to the device: another node was faster, or the process may not use the
- * CPUs of the device's node.
- */
+/** Memory and CPUs are not the nearest ones: another node was faster, or the device's node is not allowed. */
 export function numaFar(device: DeviceExamination, { machine }: Examination): Seen | null {
   return fasterNode(machine, device) ?? nodeNotAllowed(machine, device);
 }

@@ -12,11 +12,11 @@ function payloadShare(payloadBytes: number): number {
   return payloadBytes / (payloadBytes + packetOverheadBytes);
 }
 
-/** Packets carry less than all ports of the path support. */
+/** Packets are smaller than all ports of the path support. */
 export function payloadSmall(device: DeviceExamination): Seen | null {
   const settings = device.path.ports.flatMap(({ settings }) => settings ?? []);
   const [own] = device.path.ports;
-  // A hidden port, such as all above the device in a virtual machine, may limit the others.
+  // A hidden port may limit the others: in a virtual machine, all above the device are hidden.
   if (own?.settings == null || settings.length < Math.max(2, device.path.ports.length)) return null;
   const { maxPayloadBytes } = own.settings;
   const supported = Math.min(...settings.map((port) => port.maxPayloadSupportedBytes));

@@ -2,7 +2,7 @@ import { linkLimitGBps } from "../../results/device-facts.js";
 import type { DeviceExamination, DeviceMeasurements } from "../examination.js";
 import type { PciPort } from "../facts/pci-path.js";
 
-/** One link of a device's path: its present speed, and the best that both ends support. */
+/** A link on a device's path: its present speed, and the best that both ends support. */
 export interface PathLink {
   /** Address of the end nearer to the device: "0000:01:00.0". */
   below: string;
@@ -13,21 +13,20 @@ export interface PathLink {
   best: LinkSpeed;
 }
 
-/** PCIe generation and width; each null if unknown. */
 interface LinkSpeed {
   generation: number | null;
   width: number | null;
 }
 
-/** Whether copies bypass PCIe: the device is part of the CPU's chip, or joined to it by NVLink-C2C. */
+/** Whether copies bypass PCIe: the device is part of the CPU's chip or connected by NVLink-C2C. */
 export function copiesPastPcie({ facts, health }: Pick<DeviceExamination, "facts" | "health">): boolean {
   return facts.integrated || ((health.before ?? health.underLoad)?.c2cLinks ?? 0) > 0;
 }
 
-/** Largest clock error, as a factor: copies faster than a link by more show that its reported speed is wrong. */
+/** Copies faster than a link's limit by this factor refute its reported speed; smaller excesses may be clock errors. */
 const mostOfLimit = 1.05;
 
-/** Whether copies were faster than this link speed allows, so that it cannot be the real one. */
+/** Whether copies were faster than this link speed allows, so that it is wrong. */
 export function isRefuted(speed: LinkSpeed, { pinned, nodes }: MeasuredRates): boolean {
   const rates = [pinned, ...nodes.map(({ rates }) => rates)].flatMap(({ h2d, d2h }) => [h2d ?? 0, d2h ?? 0]);
   return Math.max(...rates) > (limitOf(speed) ?? Number.POSITIVE_INFINITY) * mostOfLimit;
@@ -35,7 +34,7 @@ export function isRefuted(speed: LinkSpeed, { pinned, nodes }: MeasuredRates): b
 
 type MeasuredRates = Pick<DeviceMeasurements, "pinned" | "nodes">;
 
-/** The speed of the device's own link under load; null if unknown, or if copies were faster than it allows. */
+/** Speed of the device's own link under load; null if unknown or refuted by faster copies. */
 export function speedNow({
   facts,
   health,
@@ -53,9 +52,9 @@ export function speedNow({
 }
 
 /**
- * A device's links, from its own up to the root port, and their limits in GB/s, each null if unknown. For the device's own link, NVML's speed under load overrides that
- * of sysfs, because devices lower it at rest. Hypervisors invent bridges whose links carry nothing: links that the
- * measured rates refute are left out.
+ * A device's links up to the root port, and their limits in GB/s, each null if unknown. NVML's speed under load
+ * replaces that of sysfs for the device's own link, which may be lower at rest. Leaves out links refuted by the
+ * measured rates: hypervisors invent bridges.
  */
 export function linksOf({
   health,
@@ -74,7 +73,7 @@ export function linksOf({
     below: device?.name ?? "the device",
     above: ports[1]?.name ?? null,
     isDevices: true,
-    // The port above reports the same link, and its own best speed is that of the slot.
+    // The port above reports the same link, and its own best speed is the slot's.
     now: {
       generation: underLoad?.generation ?? null,
       width: underLoad?.width ?? lesser(device?.width, ports[1]?.width),
@@ -91,15 +90,15 @@ export function linksOf({
   }));
   const cardSpeed = ifPossible("the card", {
     generation: health.underLoad?.cardMaxGeneration ?? device?.maxGeneration ?? null,
-    // NVML only knows the best of card and slot together.
+    // NVML knows only the best of card and slot together.
     width: device?.maxWidth ?? underLoad?.maxWidth ?? null,
   });
   return {
     links,
-    /** The lowest limit of all links, at present and at best. */
+    /** Lowest limit of all links, now and at best. */
     asIs: leastLimit(links.map(({ now }) => now)),
     best: leastLimit(links.map(({ best }) => best)),
-    /** The limit of card and slot together, whatever lies above the slot: an expectation is for this. */
+    /** Limit of card and slot, without bridges above the slot; expectations refer to it. */
     expectedFor: limitOf(
       ifPossible("card and slot", {
         generation: underLoad?.maxGeneration ?? device?.maxGeneration ?? null,
@@ -109,14 +108,14 @@ export function linksOf({
     /** The card's limit in the best slot. */
     card: limitOf(cardSpeed),
     cardSpeed,
-    /** Reported links that are ignored because copies were faster than they allow: "0000:15:00.0: gen1 x1". */
+    /** Ignored links, because copies were faster: "0000:15:00.0: gen1 x1". */
     refuted: [...new Set(refuted)],
   };
 }
 
 /**
- * Above the device's own link, which ends at the first port above it, each switch has an upstream port. Its link leads
- * to the downstream port of the next switch, or to the root port. There is no link within a switch.
+ * Links above the device's own one, which ends at the first port above. Each switch has an upstream port, whose link
+ * leads to a downstream port of the next switch or to the root port. There is no link within a switch.
  */
 function linksAbove(ports: readonly PciPort[]): PathLink[] {
   const links: PathLink[] = [];
@@ -139,13 +138,12 @@ function linksAbove(ports: readonly PciPort[]): PathLink[] {
   return links;
 }
 
-/** The smaller of two values, either of which may be unknown; null if both are. */
 export function lesser(a: number | null | undefined, b: number | null | undefined): number | null {
   if (a == null || b == null) return a ?? b ?? null;
   return Math.min(a, b);
 }
 
-/** The rate that a link of this speed carries, in GB/s; null if unknown. */
+/** Rate limit of a link in GB/s; null if unknown. */
 export function limitOf({ generation, width }: LinkSpeed): number | null {
   return linkLimitGBps(generation, width);
 }

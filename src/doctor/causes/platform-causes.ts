@@ -12,7 +12,6 @@ import { directionName, isSlow, ratesText, reachesExpectation } from "./cost.js"
 import { copiesPastPcie } from "./path-links.js";
 import { claimOf, type Seen } from "./share-loss.js";
 
-/** A virtual machine hides most of the host from the guest. */
 export function virtualMachine({ machine }: Examination): Seen | null {
   const { virtualization } = machine.host;
   if (virtualization === null || virtualization === "wsl2") return null;
@@ -23,7 +22,7 @@ export function virtualMachine({ machine }: Examination): Seen | null {
   };
 }
 
-/** Windows pins and copies for Linux: some operations are slower, and less memory can be pinned. */
+/** Windows pins and copies for Linux, so some operations are slower and less memory can be pinned. */
 export function wsl({ machine, devices }: Examination): Seen | null {
   if (machine.host.virtualization !== "wsl2") return null;
   const refused = devices.flatMap(({ measured: { registered } }) => registered.refused ?? []);
@@ -35,7 +34,7 @@ export function wsl({ machine, devices }: Examination): Seen | null {
   };
 }
 
-/** All copies are encrypted, and pass through buffers that host and device may both read: pinning gains nothing. */
+/** All copies are encrypted and pass through buffers shared by host and device, so pinning gains nothing. */
 export function confidentialComputing(device: DeviceExamination, { machine }: Examination): Seen | null {
   const { health, measured } = device;
   const saysDriver = (health.before ?? health.underLoad)?.confidentialComputing === true;
@@ -57,10 +56,10 @@ export function confidentialComputing(device: DeviceExamination, { machine }: Ex
   };
 }
 
-/** A call that takes this share of its copy's time counts as waiting for it. */
+/** A call counts as waiting for its copy if it takes this share of the copy's time. */
 const waitingShare = 0.5;
 
-/** Calls that should only start a pinned copy wait until it is done, so programs cannot work meanwhile. */
+/** Asynchronous calls return only after their pinned copy, so programs cannot work during it. */
 export function copiesWait(device: DeviceExamination, { machine }: Examination): Seen | null {
   const { hostShare, pinned } = device.measured;
   const shares = eachWay((way) => (pinned[way] === null ? 0 : Math.min(1, hostShare?.[way] ?? 0)));
@@ -100,13 +99,13 @@ export function grace(device: DeviceExamination): Seen | null {
   };
 }
 
-/** A device shares its way to the CPU if it keeps less than this share of its own rate while all devices copy. */
+/** A device shares its path if it keeps less than this share of its rate while all devices copy. */
 const sharedShare = 0.9;
 
-/** Share of its rate that a direction keeps at least while the other copies: PCIe has lanes for each direction. */
+/** Minimum share of its rate that a direction keeps during opposite copies: PCIe has lanes for each direction. */
 const leastKeptBothWays = 0.6;
 
-/** The direction that keeps less of its rate while the other one copies too; null if both keep enough. */
+/** The direction that loses more of its rate during opposite copies; null if both keep enough. */
 export function lostBothWays({
   bothWays,
   pinned,
@@ -119,7 +118,7 @@ export function lostBothWays({
   return least !== undefined && least.kept < leastKeptBothWays ? least : null;
 }
 
-/** Copies in one direction slow down those in the other, as behind some switches and in some virtual machines. */
+/** Copies in one direction slow down the other, as behind some switches and in some virtual machines. */
 export function bothWaysShared(device: DeviceExamination): Seen | null {
   const lost = lostBothWays(device.measured);
   if (lost === null || copiesPastPcie(device)) return null;
@@ -143,10 +142,10 @@ export function bothWaysShared(device: DeviceExamination): Seen | null {
   };
 }
 
-/** Devices below one switch, whose rates fall when they copy at the same time. */
+/** Devices below one switch that are slower when they copy at the same time. */
 export function uplinkShared(device: DeviceExamination, { devices }: Examination): Seen | null {
   const others = devices.filter((other) => other !== device);
-  // The lowest bridge that also leads to other devices is the switch that they share.
+  // The lowest bridge that leads to several devices is their common switch.
   const shared = device.path.ports.slice(1).find(({ name }) => others.some((other) => isBelow(other, name)));
   const { together, pinned } = device.measured;
   const falls = linkDirections.filter(

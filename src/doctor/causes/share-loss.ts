@@ -11,21 +11,21 @@ import { costOf, findFasterNode } from "./cost.js";
 import { linksOf } from "./path-links.js";
 
 /**
- * Sources of the bound on a cause's cost, the most certain first: an experiment without the cause; the limit of a link;
- * the most that a mechanism costs; or none, if the cause may explain everything that no other one explains.
+ * How a cause's maximum cost is known, most certain first: an experiment without the cause, the limit of a link, the
+ * maximum of a mechanism, or not at all.
  */
 const bounds = ["measured", "limit", "at most", "open"] as const;
 
-/** The largest possible cost of a cause for plain pinned copies. */
+/** The maximum cost of a cause for plain pinned copies. */
 export interface Claim {
-  /** The share of the pinned rate that it leaves by itself: 0.25 is a quarter; 0 if its cost has no bound. */
+  /** Share of the pinned rate that remains with this cause alone: 0.25 is a quarter; 0 if its cost has no bound. */
   leaves: Readonly<Record<LinkDirection, number>>;
   bound: (typeof bounds)[number];
 }
 
 /**
- * What a cause says of a device or the machine. Without a weight, it costs bandwidth if it has a claim, and is a risk
- * otherwise. `cost` is that of other copies than plain pinned ones. Without sureness it is certain.
+ * What a cause reports about a device or the machine. The default weight is "costs" with a claim, otherwise "risk"; the
+ * default sureness is certain. `cost` is for copies other than plain pinned ones.
  */
 export interface Seen
   extends Pick<Found, "summary" | "evidence" | "action">,
@@ -33,36 +33,35 @@ export interface Seen
   claim?: Claim;
 }
 
-/** The same before the loss is divided. A claim without a share of it turns the weight "costs" into a risk. */
+/** A finding before the loss is divided. If its claim gets no share, the weight "costs" becomes "risk". */
 export interface Suspect extends Found {
   claim?: Claim;
 }
 
-/** The loss, from the rate `usual` to the rate `found`, and the part that causes explain, in GB/s. */
+/** The loss from rate `usual` to rate `found`, and the explained part, in GB/s. */
 interface Loss {
   usual: number;
   found: number;
   explained: number;
-  /** The rate that was found over the rate that these causes leave: less than 1 if something else is slow too. */
+  /** Found rate, relative to the rate that these causes explain; below 1 if something else is slow too. */
   keptShare: number;
 }
 
-/** Causes with their costs, and the unexplained loss of each device by its ordinal. */
+/** Causes with their costs, and losses by device ordinal. */
 export interface SharedLoss {
   findings: Found[];
   losses: ReadonlyMap<number, Readonly<Record<LinkDirection, Loss | null>>>;
 }
 
-/** A cost below this share of the measured rate is not reported. */
+/** Smaller costs, relative to the measured rate, are not reported. */
 const leastCostShare = 0.01;
 
 /**
- * Divides the loss of each device's plain pinned copies among its causes, so that the costs add up to at most the loss.
- * Causes slow copies down one after the other, as factors. A factor's part of the loss is the share of its logarithm in
- * that of the whole: the additive LMDI decomposition (Ang, "The LMDI approach to decomposition analysis: a practical
- * guide", Energy Policy 33, 2005), which leaves no rest for combined effects. Causes take their parts in the order of
- * `bounds`, each at most what is left; the rest is unexplained. Busy CPUs have an equal part in what a mechanism may have
- * cost at most, which nobody measured: it stays unexplained.
+ * Divides the loss of each device's plain pinned copies among its causes; the costs add up to at most the loss. Causes
+ * slow copies one after the other, as factors. A factor's part of the loss is its logarithm's share of the whole: the
+ * additive LMDI decomposition (Ang, "The LMDI approach to decomposition analysis: a practical guide", Energy Policy 33,
+ * 2005), which has no rest for combined effects. Causes take their parts in the order of `bounds`; the rest is
+ * unexplained. If CPUs are busy, "at most" causes get only half of what is left.
  */
 export function shareLoss(
   { devices }: Pick<Examination, "devices">,
@@ -109,8 +108,8 @@ export function shareLoss(
 }
 
 /**
- * The loss of a direction: against a healthy machine's rate, with the lanes of a wider slot, or against a faster NUMA
- * node; if neither is known, against the rate that causes with a known limit allow. Null without a loss.
+ * The loss of a direction, compared with a healthy machine, a wider slot or a faster NUMA node, or, if those are
+ * unknown, with the rate without causes of known limit. Null without a loss.
  */
 function lossIn(device: DeviceExamination, direction: LinkDirection, own: readonly Suspect[]): Loss | null {
   const found = device.measured.pinned[direction];
@@ -133,12 +132,12 @@ function lossIn(device: DeviceExamination, direction: LinkDirection, own: readon
   return usual > found ? { usual, found, explained: 0, keptShare: found / usual } : null;
 }
 
-/** A claim with the same share in both directions, such as for a link of half the width. */
+/** A claim for both directions, such as for a link of half the width. */
 export function claimOf(leaves: number, bound: Claim["bound"]): Claim {
   return { leaves: eachWay(() => leaves), bound };
 }
 
-/** The part of a device's loss that no cause explains, by direction, beyond chance; null if there is none. */
+/** The part of a device's loss that no cause explains, by direction; null if there is none beyond chance. */
 export function unexplainedOf(
   { losses }: SharedLoss,
   { facts, expected, reference }: DeviceExamination,
@@ -147,7 +146,7 @@ export function unexplainedOf(
     const loss = losses.get(facts.ordinal)?.[direction] ?? null;
     if (loss === null || expected[direction] === null) return null;
     const { usual, found, explained, keptShare } = loss;
-    // Costs come from medians too, so an unexplained tenth may be chance.
+    // Costs come from medians, so an unexplained tenth may be chance.
     const chance = explained > 0 ? (reference?.tolerance ?? 0) + 0.1 : 0;
     return 1 - keptShare > chance ? usual - found - explained : null;
   });

@@ -12,8 +12,8 @@ import { costOf, directionName, gigabytes, nameOf } from "./cost.js";
 import type { Seen } from "./share-loss.js";
 
 /**
- * Single copies that take many times as long: the median is normal, but a program gets less. Copies of an emulated
- * device without a link are made by the CPU, which other programs interrupt.
+ * Single copies take many times as long: the median is normal, but programs get less. On an emulated device without a
+ * link the CPU copies, and other programs interrupt it.
  */
 export function slowCopies(
   device: DeviceExamination,
@@ -42,8 +42,8 @@ export function slowCopies(
 }
 
 /**
- * Slow copies of a device that another process used are a cost of that process: copies wait for its copies. `rest` are
- * those of devices without other users.
+ * Attributes slow copies of a device to another process that used it, whose copies they waited for. `rest`: slow copies
+ * of unshared devices.
  */
 export function blameSharing(
   findings: readonly Found[],

@@ -6,43 +6,42 @@ import type { HostRecord } from "../../results/schema.js";
 import type { PciPath } from "./pci-path.js";
 import { readXidErrors } from "./xid-log.js";
 
-/** Facts from /proc and /sys on what may cost bandwidth; null if the kernel or a container hides them. */
+/** Facts from /proc and /sys that may explain lost bandwidth; null if the kernel or a container hides them. */
 export type MachineFacts = ReturnType<typeof readMachineFacts>;
 
 /**
- * Reads all of it, below a root that tests replace. Call it after the last copy, with the result of
- * readMachineCounters() from before the first. Never throws, and needs no root.
+ * Reads the facts; tests replace `root`. Call it after the last copy, with the result of readMachineCounters() from
+ * before the first. Never throws, and needs no root user.
  */
 export function readMachineFacts(root = "/", before: MachineCounters | null = null) {
   const host: HostRecord = hostRecord(root);
   return {
     host,
-    /** Of one of the CPUs that the process may use. */
+    /** Idle states of one CPU that the process may use. */
     idleStates: readIdleStates(host.cpusAllowed[0] ?? 0, root),
-    /** The online nodes, ascending; one with memory only has no CPUs. */
+    /** Online nodes, ascending; a node with memory only has no CPUs. */
     nodes: numaNodes(root).map((node) => ({ node, cpus: cpusOfNode(node, root) ?? [] })),
     sharedMemoryBytes: readSharedMemoryBytes(root),
     platform: readPlatformFacts(root),
-    /** For all GPUs since boot; null if the log is not readable. */
+    /** XID errors of all GPUs since boot; null if the log is unreadable. */
     xidErrors: readXidErrors(root),
-    /** The machine's activity during the examination; null without `before`. */
+    /** Activity during the examination; null without `before`. */
     activity: before === null ? null : activityBetween(before, readMachineCounters(root)),
   };
 }
 
-/** The kind of machine, and the settings of the kernel and NVIDIA's driver; null if unknown. */
+/** Kind of machine, and settings of the kernel and NVIDIA's driver; null if unknown. */
 function readPlatformFacts(root: string) {
   return {
     confidentialGuest: readConfidentialGuest(root),
-    /** The kernel's arguments on the IOMMU: "iommu=pt", "intel_iommu=on", "iommu.strict=0". */
+    /** Kernel arguments about the IOMMU: "iommu=pt", "intel_iommu=on", "iommu.strict=0". */
     iommuArguments: (readText(root, "proc/cmdline") ?? "").match(/(?<!\S)\w*iommu(?:\.\w+)?=\S*/g) ?? [],
   };
 }
 
 /**
- * How a confidential virtual machine is protected from its host; null for any other machine. What decides are the
- * devices through which a guest gets its attestation (Documentation/virt/coco of the kernel), and not flags of AMD's
- * CPUs: hosts of such guests have them too.
+ * How a confidential virtual machine is protected from its host; null for other machines. Checks for the guest's
+ * attestation devices (Documentation/virt/coco of the kernel), because hosts of such guests also have AMD's CPU flags.
  */
 function readConfidentialGuest(root: string): string | null {
   if (exists(root, "dev/sev-guest")) return "AMD SEV-SNP";
@@ -50,7 +49,7 @@ function readConfidentialGuest(root: string): string | null {
   return exists(root, "dev/tdx_guest") || flags.split(/\s+/).includes("tdx_guest") ? "Intel TDX" : null;
 }
 
-/** Facts that could not be read, with the reason, a line each; equal ones of several devices appear once. */
+/** Facts that could not be read and why, a line each, without repetitions. */
 export function unseenFacts(machine: MachineFacts, paths: readonly PciPath[]): string[] {
   const known = paths.filter(({ ports }) => ports.length > 0);
   const { host, idleStates } = machine;
@@ -90,8 +89,8 @@ export function linesIf(lines: readonly (readonly [applies: boolean, line: strin
 }
 
 /**
- * Sleep states of an idle CPU (the kernel's Documentation/admin-guide/pm/cpuidle.rst), from the lightest to the
- * deepest, with the longest time to wake from each and the time spent in it since boot; empty if the kernel hides them.
+ * Idle states of a CPU (the kernel's Documentation/admin-guide/pm/cpuidle.rst), lightest first, with the longest
+ * wake-up time and the time spent since boot; empty if the kernel hides them.
  */
 function readIdleStates(cpu: number, root: string) {
   const folder = `sys/devices/system/cpu/cpu${cpu}/cpuidle`;
@@ -108,9 +107,8 @@ function readIdleStates(cpu: number, root: string) {
 }
 
 /**
- * The size with which the file system at /dev/shm was mounted, through which the workers of a data loader pass batches
- * (proc_pid_mountinfo(5)): programs see the last mount there. Docker's has 64 MiB; null without a size, where the kernel
- * takes half of the memory.
+ * Size of the file system at /dev/shm, through which loader workers pass batches, from the last mount there
+ * (proc_pid_mountinfo(5)). Docker's has 64 MiB; null without a size: then the kernel uses half of the memory.
  */
 function readSharedMemoryBytes(root: string): number | null {
   const mount = (readText(root, "proc/self/mountinfo") ?? "")
@@ -120,10 +118,10 @@ function readSharedMemoryBytes(root: string): number | null {
   return kib === null ? null : kib * 1024;
 }
 
-/** The kernel's counters at one moment; two of them show what happened in between. */
+/** Kernel counters at one moment; two show what happened in between. */
 export type MachineCounters = ReturnType<typeof readMachineCounters>;
 
-/** Reads the counters, with pages moved to and from swap; call it before the first copy. Never throws. */
+/** Reads the counters, also of swapped pages. Call it before the first copy. Never throws. */
 export function readMachineCounters(root = "/") {
   const counters = readText(root, "proc/vmstat");
   const pages = (key: string) => countIn(new RegExp(`^${key} (\\d+)$`, "m").exec(counters ?? "")?.[1]);
@@ -131,7 +129,7 @@ export function readMachineCounters(root = "/") {
   return { load: readLoad(root), swappedPages: into === null || out === null ? null : into + out };
 }
 
-/** The activity of the whole machine from one reading to a later one; shares of the time are from 0 to 1. */
+/** Activity of the machine between two readings; shares of time are from 0 to 1. */
 export function activityBetween(before: MachineCounters, after: MachineCounters) {
   const [from, to] = [before.swappedPages, after.swappedPages];
   return {

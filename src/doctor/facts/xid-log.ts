@@ -3,8 +3,8 @@ import { join } from "node:path";
 import { sysfsPciName } from "../../host/topology.js";
 
 /**
- * The errors of this boot that NVIDIA's driver logged, the oldest first: each with its device, its number in NVIDIA's
- * document "XID Errors" and the driver's message. Null if this user may not read the kernel's log.
+ * Errors that NVIDIA's driver logged since boot, oldest first: device, number in NVIDIA's document "XID Errors", and
+ * message. Null if this user may not read the kernel log.
  */
 export function readXidErrors(root: string) {
   const log = readKernelLog(root);
@@ -12,8 +12,8 @@ export function readXidErrors(root: string) {
 }
 
 /**
- * All records of this boot that the kernel still has: "6,1234,5678901,-;TEXT" (Documentation/ABI/testing/dev-kmsg).
- * Each read returns one record; without O_NONBLOCK the last would wait for the next record.
+ * The kernel's log records of this boot: "6,1234,5678901,-;TEXT" (Documentation/ABI/testing/dev-kmsg). Each read
+ * returns one record; with O_NONBLOCK it does not wait for new ones.
  */
 function readKernelLog(root: string): string | null {
   let file: number;
@@ -32,7 +32,7 @@ function readKernelLog(root: string): string | null {
         if (bytes === 0) break;
         records.push(record.toString("utf8", 0, bytes));
       } catch (error) {
-        // EPIPE: this record was overwritten meanwhile, and the next read returns the next existing one.
+        // EPIPE: the record was overwritten, and the next read returns the next existing one.
         if ((error as NodeJS.ErrnoException).code === "EPIPE") continue;
         if ((error as NodeJS.ErrnoException).code === "EAGAIN") break;
         return null;

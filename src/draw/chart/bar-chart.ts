@@ -10,9 +10,9 @@ const barHeight = 12;
 const afterGroup = 7;
 const axisHeight = 40;
 const gap = 8;
-/** Limits that leave the bars room to differ, however long names and texts are. */
+/** Space for names and texts is limited, so that bars of different lengths remain distinguishable. */
 const [mostNamePixels, mostTextPixels] = [240, 240];
-/** Factor for letters that are wider than average, because a text that is cut off at an edge is unreadable. */
+/** Margin for letters wider than the average, because a text cut off at the edge is unreadable. */
 const roomForWideLetters = 1.12;
 
 export function drawBars({ value, groups }: BarChart): Drawing {

@@ -2,7 +2,7 @@ import { type ScaleContinuousNumeric, scaleLinear, scaleLog } from "d3-scale";
 import type { Axis } from "./chart.js";
 import { element, type Markup } from "./markup.js";
 
-/** Pixels of the picture's own grid; a page scales it to the available room. */
+/** In units of the picture's own grid; a page scales it. */
 export const chartWidth = 560;
 const plotHeight = 250;
 export const margin = { left: 58, right: 18, top: 10, bottom: 46 } as const;
@@ -11,9 +11,9 @@ const upTicks = 5;
 const leftOfTicks = 32;
 const betweenTicks = 8;
 /**
- * Average widths at 16 px of sans-serif blanks, signs, capitals, digits and others: the drawing code has no fonts to measure. On
- * narrow screens page-media.css shows texts this large, so that a shrunken chart is readable; elsewhere they have 12 px
- * and more room.
+ * Average widths of sans-serif characters at 16 px: blanks, signs, capitals, digits, others. The drawing code cannot
+ * measure fonts. On narrow screens page-media.css uses this size, so that a shrunken chart stays readable; elsewhere
+ * texts have 12 px.
  */
 const widths = [
   [/ /, 5],
@@ -57,13 +57,13 @@ export function frameOf(
   };
 }
 
-/** Share of an axis that stays free at its ends, so that marks do not lie on the frame. */
+/** Share of an axis kept free at its ends, so that marks stay off the frame. */
 const roomAtEnds = 0.04;
 
-/** The same of a logarithmic axis, which often has a mark at its end: its name stays clear of the other axis' names. */
+/** The same for a logarithmic axis. A mark is often at its end, and its label must not touch the other axis' labels. */
 const logRoom = 0.05;
 
-/** The scale of an axis across, on whose 0 a mark may be too: it would lie on the frame. */
+/** The scale of a horizontal axis. It keeps room below 0 if a mark may be there. */
 function acrossScale(axis: Axis, xs: readonly number[]): ScaleContinuousNumeric<number, number> {
   const scale = roomyScale(axis, xs);
   const [low, high] = scale.domain() as [number, number];
@@ -82,8 +82,8 @@ export function roomyScale(axis: Axis, values: readonly number[]): ScaleContinuo
 }
 
 /**
- * A scale from the smallest value to the largest. A linear axis ends at a round number, a logarithmic one somewhat
- * outside.
+ * A scale over all values. A linear axis without its own ticks ends at round numbers; a logarithmic one ends a little
+ * outside the values.
  */
 function scaleOf(
   axis: Axis,
@@ -109,7 +109,7 @@ export function widestPixels(texts: readonly string[]): number {
   return Math.max(0, ...texts.map(textPixels));
 }
 
-/** The smallest and the largest of any number of values: Math.min(...values) is limited by the stack. */
+/** Smallest and largest value. Math.min(...values) would overflow the stack for many values. */
 export function extremesOf(values: readonly number[]): [least: number, greatest: number] {
   return values.reduce<[number, number]>(
     ([least, greatest], value) => [Math.min(least, value), Math.max(greatest, value)],
@@ -152,7 +152,7 @@ export function axisAcross(frame: Omit<Frame, "y" | "height">, x: Axis): Markup[
   ];
 }
 
-/** Places of an axis' marks: its own ticks, or about this many round numbers. */
+/** Positions of an axis' ticks: its own, or about this many round numbers. */
 function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, about: number): number[] {
   if (axis.ticks !== undefined) return axis.ticks.filter((value) => hasPlace(axis, value));
   const ticks = scale.ticks(about);
@@ -162,12 +162,11 @@ function ticksOf(axis: Axis, scale: ScaleContinuousNumeric<number, number>, abou
   return [beginningWith("1"), beginningWith("125")].find(({ length }) => length >= fewestLogTicks) ?? ticks;
 }
 
-/** Marks of a logarithmic axis: powers of ten, and their multiples by 2 and 5 if there are fewer than this. */
+/** A logarithmic axis has powers of ten as ticks, and their multiples by 2 and 5 if there would be fewer than this. */
 const fewestLogTicks = 3;
 
 /**
- * The marks of an axis below a chart whose names do not overlap: round numbers further apart, or some of the given
- * ones.
+ * The ticks of a horizontal axis whose labels do not overlap: round numbers further apart, or some of the given ones.
  */
 export function ticksThatFit(axis: Axis, scale: ScaleContinuousNumeric<number, number>, most = 8): number[] {
   if (axis.ticks === undefined && axis.scale === "linear") {

@@ -16,7 +16,7 @@ export function markPath(style: number): string {
   return rounded(symbol(curveStyle(style).mark, markArea)());
 }
 
-/** A path of d3, with its numbers of up to 17 digits rounded to one decimal of a pixel. */
+/** A d3 path with numbers rounded from up to 17 digits to 0.1 px. */
 export function rounded(path: string | null): string {
   return (path ?? "").replace(/\d+\.\d+(e-?\d+)?/g, (number) => String(Math.round(Number(number) * 10) / 10));
 }
@@ -32,7 +32,7 @@ export interface LegendEntry {
 
 const sampleWidth = 30;
 
-/** Entries side by side, in as many rows as needed: a line of the style with its mark, and the name. */
+/** Legend entries side by side, in as many rows as needed: line, mark and name. */
 export function legendOf(entries: readonly LegendEntry[]): Drawing {
   if (entries.length === 0) return { height: 0, content: [] };
   let [left, row] = [0, 0];
@@ -79,7 +79,7 @@ export function legendOf(entries: readonly LegendEntry[]): Drawing {
   return { height: (row + 1) * lineHeight, content };
 }
 
-/** Number of rows for the labels of upright rules; the next label is in the first row again. */
+/** Labels of upright rules use at most this many rows, then start again in the first. */
 const mostLabelRows = 6;
 
 export function ruleLabelHeight(rules: readonly RuleLine[]): number {
@@ -112,7 +112,7 @@ function levelRule(frame: Frame, { value, label }: RuleLine): DrawnRule {
   };
 }
 
-/** The label is to the right of its line, or to the left if only that has room; hovering shows what is cut off. */
+/** The label is right of its line, or left if only that side has room; hovering shows the whole text. */
 function uprightRule(frame: Frame, { value, label }: RuleLine, y: number): DrawnRule {
   const x = frame.x(value);
   const most = Math.floor(chartWidth / textPixels("x"));

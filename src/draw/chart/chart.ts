@@ -1,11 +1,9 @@
-/*
- * The content of a picture: made from documents by the features, drawn by the neighbouring files.
- */
+/* The content of a picture. Features make it from documents, and the neighbouring files draw it. */
 
 /** Any chart; names are unique within a page. */
 export type Chart = CurveChart | BarChart | ForestChart | StripChart;
 
-/** The second chart of a name is called "NAME-2". */
+/** Renames the second chart of a name to "NAME-2", and so on. */
 export function withUniqueNames<Named extends Chart>(charts: readonly Named[]): Named[] {
   const counts = new Map<string, number>();
   return charts.map((chart) => {
@@ -53,13 +51,13 @@ export interface ForestRow {
   label: string;
   kind: number;
   value: number;
-  /** The ends of its interval; null without one. */
+  /** The ends of its interval; null if there is none. */
   low: number | null;
   high: number | null;
-  /** The changes from which on it counts, such as -0.05 and 0.05. */
+  /** Changes count beyond these, such as -0.05 and 0.05. */
   limits: readonly number[];
   figure: string;
-  /** Its text for readers, without the kind: "H2D pinned 64 MiB: 61.4 GB/s before, 55.3 GB/s now". */
+  /** Text for screen readers, without the kind: "H2D pinned 64 MiB: 61.4 GB/s before, 55.3 GB/s now". */
   text: string;
 }
 
@@ -67,9 +65,9 @@ export interface Axis {
   /** The quantity with its unit: "GB/s". */
   label: string;
   scale: "linear" | "log";
-  /** Values that must lie on it besides the points: a linear axis of rates has 0. */
+  /** Values that the axis must include besides the points: rates include 0. */
   includes?: readonly number[];
-  /** Its marks; absent for round numbers. */
+  /** Tick values; absent for round numbers. */
   ticks?: readonly number[];
   format: (value: number) => string;
 }
@@ -79,7 +77,7 @@ export interface Curve {
   style: number;
   /** False for points that no line joins. */
   isJoined: boolean;
-  /** Only a line, such as a fitted one: its points are no figures to read. */
+  /** Only a line, such as a fitted one, without readable points. */
   hasNoMarks?: boolean;
   points: readonly ChartPoint[];
 }
@@ -89,11 +87,11 @@ export interface ChartPoint {
   y: number;
   low: number | null;
   high: number | null;
-  /** Its text for readers, without the curve's name: "64 MiB: 55.4 GB/s ±0.2 %". */
+  /** Text for screen readers, without the curve's name: "64 MiB: 55.4 GB/s ±0.2 %". */
   text: string;
   /** Drawn hollow: requested but not measured, or uncertain. */
   isOpen?: boolean;
-  /** No line joins it to the other points, because values in between do not follow from them. */
+  /** Not connected to the other points, because values in between would be wrong. */
   isApart?: boolean;
 }
 
@@ -119,7 +117,7 @@ export interface Bar {
   text: string;
 }
 
-/** Several rows of many similar things, a dot each, so that the few outliers are visible. */
+/** Rows of dots for many similar things, so that the few outliers are visible. */
 export interface StripChart extends ChartText {
   kind: "strips";
   x: Axis;
@@ -136,7 +134,7 @@ export interface StripRow {
   /** The text on the right, such as the figure that the dots are relative to. */
   figure: string;
   dots: readonly number[];
-  /** The marked dots, with their texts for readers. */
+  /** The marked dots, with their texts for screen readers. */
   marks: readonly StripMark[];
 }
 

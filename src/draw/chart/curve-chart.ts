@@ -38,10 +38,10 @@ export function drawCurves(chart: CurveChart): Drawing {
   };
 }
 
-/** Intervals are drawn up to this multiple of the largest figure: a wider band would flatten all curves. */
+/** Intervals are clipped at this multiple of the largest figure, because a wider band would flatten all curves. */
 const widestBand = 3;
 
-/** The curves with intervals that end at `widestBand`; those that go on are marked. */
+/** The curves with intervals clipped at `widestBand`, and marks where an interval continues. */
 export function clipped(curves: readonly Curve[]): ClippedCurve[] {
   const most = widestBand * Math.max(...curves.flatMap(({ points }) => points.map(({ y }) => y)));
   return curves.map((curve) => ({
@@ -55,7 +55,7 @@ export function clipped(curves: readonly Curve[]): ClippedCurve[] {
 type ClippedPoint = ChartPoint & { isClipped?: true };
 type ClippedCurve = Omit<Curve, "points"> & { points: readonly ClippedPoint[] };
 
-/** The curve from left to right, without values that a logarithmic axis cannot show: 0 and less. */
+/** The curve from left to right, without values that a logarithmic axis cannot show (0 and below). */
 function drawable(curve: Curve, x: Axis, y: Axis): Curve {
   const points = curve.points
     .filter((point) => hasPlace(x, point.x) && hasPlace(y, point.y))
@@ -99,8 +99,8 @@ function curveOf(curve: ClippedCurve, index: number, frame: Frame): Markup {
 }
 
 /**
- * A band between joined neighbours with intervals, and an upright line for every other interval. A band ends at the
- * last point that has one, so it never suggests an interval without data.
+ * Draws a band through consecutive points with intervals, and an upright line for any other interval. A band ends at
+ * the last point with one, so it never suggests an interval without data.
  */
 function intervalsOf({ isJoined, points }: Curve, frame: Frame): Markup[] {
   const band = area<ChartPoint>()

@@ -10,9 +10,9 @@ import {
 } from "d3-shape";
 
 /**
- * Curves differ in colour, marks and dashes; any one of these is enough. The colours are those of Okabe and Ito (Color
- * Universal Design, 2008), which are distinct for any colour vision, darkened for white paper and lightened for a dark
- * screen to a contrast of 3 to 1 (WCAG 2.2, 1.4.11).
+ * Curves differ in colour, mark and dashes; each alone is enough. The colours are by Okabe and Ito (Color Universal
+ * Design, 2008), distinct for any colour vision, darkened on white and lightened on dark to a contrast of 3 to 1 (WCAG
+ * 2.2, 1.4.11).
  */
 export const curveStyles: readonly CurveStyle[] = [
   { onLight: "#0072b2", onDark: "#56b4e9", mark: symbolCircle, dashes: "" },
@@ -49,7 +49,7 @@ const grounds = {
   dark: { ground: "#14171a", text: "#e8eaed", quiet: "#a9b1ba", grid: "#2b3036", line: "#6b747e" },
 } as const;
 
-/** The style sheet of all charts. It uses no variables, which only browsers know; prints have a white background. */
+/** Style sheet of all charts, with a white background in print. No variables: only browsers support them. */
 export function chartStyleSheet(): string {
   return [
     ".chart{font:12px system-ui,-apple-system,'Segoe UI',Roboto,'DejaVu Sans',sans-serif}",

@@ -8,7 +8,7 @@ import { chartStyleSheet } from "./curve-styles.js";
 import { element, Markup } from "./markup.js";
 import { drawForest, drawStrips } from "./row-charts.js";
 
-/** The picture for a page, which has the style sheet of all charts and shows the title itself. */
+/** The picture without a title and style sheet, which the page has. */
 export function chartPicture(chart: Chart): Markup {
   const { height, content } = drawing(chart);
   return element("svg", { ...what(chart), viewBox: `0 0 ${chartWidth} ${Math.ceil(height)}` }, content);

@@ -12,13 +12,13 @@ export class Markup {
 /** The content of an element: markup, or any text, which is escaped; null, undefined and false are empty. */
 export type Content = Markup | string | number | null | undefined | false | readonly Content[];
 
-/** Attributes by name: undefined, null and false leave one out, true means one without a value. Numbers are rounded. */
+/** Attributes by name: undefined, null and false omit one, true writes one without a value. Numbers are rounded. */
 type Attributes = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 /** Elements of HTML without an end tag. */
 const voidElements = new Set(["meta", "br", "wbr", "hr", "link", "img", "input", "col"]);
 
-/** An element of HTML or SVG. Names of elements and attributes are pinbench's own, never from outside. */
+/** An HTML or SVG element. Names of elements and attributes must be pinbench's own, because they are not escaped. */
 export function element(name: string, attributes: Attributes, ...content: Content[]): Markup {
   const written = Object.entries(attributes).flatMap(([key, value]) => {
     if (value === undefined || value === null || value === false) return [];
@@ -55,9 +55,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": "&#39;",
 };
 
-/**
- * Characters that XML forbids even as escapes (XML 1.0, 2.2), apart from control characters: also halves of characters.
- */
+/** Characters that XML forbids even as escapes (XML 1.0, 2.2), besides control characters: includes lone surrogates. */
 const notInXml = /[\ufffe\uffff\p{Surrogate}]/gu;
 
 /** Text for use between tags and in quoted attributes; control characters become visible. */

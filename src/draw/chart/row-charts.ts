@@ -14,13 +14,13 @@ import { type Content, element, type Markup } from "./markup.js";
 
 const rowHeight = 18;
 const gap = 10;
-/** A phone shrinks a chart but not its texts (page-media.css): on the chart's grid they are this much wider. */
+/** Factor for text widths on phones, which shrink a chart but not its texts (page-media.css). */
 const phoneText = 1.15;
 const mostLabelShare = 0.42;
 
 /**
- * An interval is shown up to this multiple of the outermost mark or limit. The rest is cut off with an arrow, so that
- * one unknown row does not shrink all others to a point.
+ * Intervals are cut off, with an arrow, at this multiple of the outermost mark or limit. Otherwise one uncertain row
+ * would shrink all others to a point.
  */
 const mostReach = 2.5;
 
@@ -46,7 +46,7 @@ export function drawForest({ x, kinds, rows, limitName }: ForestChart): Drawing 
         element("text", { x: left - gap, y: middleOf(index) + 4, "text-anchor": "end" }, labels[index]),
         element("text", { x: chartWidth, y: middleOf(index) + 4, "text-anchor": "end" }, figure),
       ]),
-      // Like a curve of other charts, each entry of the legend is one group.
+      // Each legend entry is a group of marks, like a curve in other charts.
       ...kinds.map((kind, index) =>
         element(
           "g",
@@ -58,7 +58,7 @@ export function drawForest({ x, kinds, rows, limitName }: ForestChart): Drawing 
   };
 }
 
-/** At most this many characters of a label: its start and its end, which tell rows apart. Their own texts are whole. */
+/** Shortens a label to its start and end, which distinguish rows. The text for screen readers stays whole. */
 function cutOff(label: string, most: number): string {
   const half = Math.floor(most / 2);
   return label.length <= most ? label : `${label.slice(0, half)}…${label.slice(half + 1 - most)}`;
@@ -111,7 +111,7 @@ function rowMark(row: ForestRow, { name, style, isOpen }: ForestKind, y: number,
   ];
 }
 
-/** From end to end, with an upright stroke at each, or an arrow if it continues outside the picture. */
+/** A line between the ends with an upright stroke at each, or an arrow if it continues outside. */
 function whisker(low: number, high: number, y: number, { x, left, right }: Area): string {
   const [from, to] = [Math.max(left, x(low)), Math.min(right, x(high))].map((at) => at.toFixed(1));
   const start = x(low) < left ? `M${left + 5},${y - 4}L${from},${y}L${left + 5},${y + 4}` : stroke(from!, y);
@@ -127,7 +127,7 @@ const stripHeight = 30;
 const mostStripLabelShare = 0.45;
 
 const [dotStyle, markStyle] = [0, 1];
-/** Radius of a dot, and its largest distance from the middle of its row, so that many dots look like many. */
+/** Radius of a dot, and the largest distance from the middle of its row: spread dots show how many there are. */
 const dotRadius = 1.7;
 const mostAside = 9;
 
@@ -160,7 +160,7 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
         element("text", { x: left - gap, y: middleOf(index) + 4, "text-anchor": "end" }, labels[index]),
         element("text", { x: chartWidth, y: middleOf(index) + 4, "text-anchor": "end" }, figure),
       ]),
-      // Like a curve of other charts, each entry of the legend is one group.
+      // Each legend entry is a group of marks, like a curve in other charts.
       element(
         "g",
         { class: `curve ${styleClass(dotStyle)}`, "data-curve": 0 },
@@ -189,7 +189,7 @@ export function drawStrips({ x, rows, rules, dotsName, marksName }: StripChart):
   };
 }
 
-/** From the golden ratio: its multiples fill a row evenly, and in the same way each time. */
+/** From the golden ratio: its multiples fill a row evenly and reproducibly. */
 const step = (Math.sqrt(5) - 1) / 2;
 
 function cloud({ dots }: StripRow, middle: number, across: (value: number) => number): string {
@@ -200,7 +200,7 @@ function cloud({ dots }: StripRow, middle: number, across: (value: number) => nu
   return rounded(points.map(([x, y]) => `M${x} ${y}${circle}`).join(""));
 }
 
-/** Names of marks, the lowest first, as far as there is room; the lowest one has the number of marks without a name. */
+/** Names of marks from the lowest up while there is room. The lowest also shows how many others have no name. */
 function namesOf(marks: StripRow["marks"], middle: number, across: Frame["x"]): Markup[] {
   const [lowest, ...others] = [...marks].sort((a, b) => a.value - b.value);
   if (lowest === undefined) return [];
@@ -214,7 +214,7 @@ function namesOf(marks: StripRow["marks"], middle: number, across: Frame["x"]): 
       : { x: Math.min(at + nameGap, right - textPixels(name)) };
     return element("text", { class: "halo", y: middle + 4, ...position }, name);
   };
-  // Its name may grow by that number.
+  // Leaves room for that number.
   const most = `${shortName(lowest)}${others.length === 0 ? "" : ` +${others.length}`}`;
   const at = across(lowest.value);
   const isLeft = at - nameGap - textPixels(most) >= left;

@@ -5,7 +5,7 @@ import { type Block, type Fact, type Grid, headingText, type Note, type Report }
 import { counted, unbroken } from "../words.js";
 import type { Chapter } from "./chapter.js";
 
-/** One document of a page: its answer, first chart and main tables; then its other charts, details and environment. */
+/** A document's section: answer, first chart and main tables, then other charts, details and environment. */
 export function chapterSection(chapter: Chapter, { id, number }: SectionPlace): Markup {
   const { report, charts } = chapter;
   const main = mainGrids(report);
@@ -55,7 +55,7 @@ function byRank(a: Block, b: Block): number {
   return rank(a) - rank(b);
 }
 
-/** The tables of the brief view, whole unless they are long; without that view the first table. */
+/** The tables of the brief view, in full unless they are long; without a brief view only the first table. */
 function mainGrids({ blocks, brief }: Report): Grid[] {
   const grids = (brief?.blocks ?? blocks).flatMap((block) => {
     if (block.type !== "table") return [];
@@ -85,7 +85,7 @@ function partOf(block: Block): ChapterPart {
   }
 }
 
-/** Blocks below each other: consecutive texts of a type are one list. `level` is that of headings in them. */
+/** Draws blocks in order; consecutive texts of a type become one list. `level` is the level of their headings. */
 function drawBlocks(blocks: readonly Block[], level: number): Markup[] {
   const runs: Block[][] = [];
   for (const block of blocks) {
@@ -101,7 +101,7 @@ function drawRun(run: readonly Block[], level: number): Markup[] {
   const [{ type }] = run as [Block];
   if (type === "alert") return paragraphs(notes, type);
   if (type === "answer") return run.flatMap((block) => (block.type === "answer" ? drawAnswer(block) : []));
-  // The file of a document is listed with its facts.
+  // The document's file is listed with its facts.
   if (type === "facts") {
     const all = run.flatMap((block) => (block.type === "facts" ? block.facts : []));
     return all.length === 0 ? [] : [factList(all)];
@@ -120,7 +120,7 @@ function codeSection(code: string): Markup {
   return element("details", {}, summary, pre);
 }
 
-/** The line breaks of code are its own; in any other text one is shown as an escape. */
+/** Code keeps its line breaks; other texts show them as escapes. */
 function codeLines(code: string): (Markup | string)[] {
   return code.split("\n").flatMap((line, index) => (index === 0 ? [line] : [new Markup("\n"), line]));
 }
@@ -133,7 +133,7 @@ function drawBlock(block: Block, level: number): Markup[] {
       return [element("p", {}, prose(block.text)), factList(block.facts)];
     case "code":
       return [codeSection(block.text.trimEnd())];
-    // Its tables are folded; their names distinguish them from tables that are shown at once.
+    // Shows the tables of a fold with its title in their names, to distinguish them from the main tables.
     case "fold":
       return block.blocks.flatMap((inner) =>
         inner.type === "table"
@@ -177,10 +177,10 @@ function breakable(text: string): Markup {
   );
 }
 
-/** A flag with its number, "--runs 5", and a time, "2026-11-21 10:22 UTC": lines may not end at their hyphens. */
+/** Text that must not wrap at its hyphens: a flag with its number, "--runs 5", or a time, "2026-11-21 10:22 UTC". */
 const whole = /(--[a-z][a-z-]{1,24}(?![\w-])(?: \d{1,4}(?!\S))?|\d{4}-\d\d-\d\d(?: \d\d:\d\d UTC)?)/;
 
-/** Running text; blanks in flags stay blanks, so that a copied command works. */
+/** Running text. Blanks in flags stay plain, so that copied commands work. */
 function prose(text: string): Markup {
   return fragment(
     text
@@ -228,8 +228,8 @@ const mostUnwrapped = 24;
 const [mostOpenRows, mostMainRows] = [8, 24];
 
 /**
- * A grid as a table of HTML, details last, which scrolls if the page is too narrow. A long one is closed until the
- * reader opens it, or prints the page.
+ * A grid as an HTML table, with details in the last columns; it scrolls on narrow pages. A long table is folded until
+ * the reader opens it or prints the page.
  */
 function pageTable(grid: Grid, mostOpen = mostOpenRows): Markup {
   const { caption, name: ownName, rows, footnote } = grid;

@@ -12,17 +12,17 @@ import { listed } from "../words.js";
 import type { Chapter } from "./chapter.js";
 import { chapterSection, titleOf } from "./chapter-section.js";
 
-/** Compiled separately, because they run in a browser: each is a module that knows the others only through the page. */
+/** Compiled separately for the browser: independent modules that share only the page. */
 const scriptFolder = join(packageRoot, "dist/draw/page/browser");
 
-/** Next to this file; the second one has the rules by medium. */
+/** Next to this file; page-media.css has the rules by medium. */
 const styleSheets = ["page.css", "page-media.css"];
 
-/** A self-contained HTML file: it loads nothing from the network, and treats no text in it as markup. */
+/** A self-contained HTML file. It loads nothing from the network, and no text in it is read as markup. */
 export function page(
   chapters: readonly Chapter[],
   version: string,
-  /** The difference of the two documents, which is shown above them. */
+  /** The comparison of the two documents, shown above them. */
   difference: Chapter | null = null,
 ): string {
   const sheets = styleSheets.map((name) => readFileSync(new URL(name, import.meta.url), "utf8"));
@@ -69,7 +69,7 @@ function scriptNames(chapters: readonly Chapter[]): string[] {
   return ["legend", "reading"];
 }
 
-/** Nothing is loaded, sent or executed except pinbench's own style sheet and scripts, identified by hashes. */
+/** Allows only pinbench's own style sheet and scripts, by their hashes. */
 function policy(style: string, scripts: readonly string[]): string {
   const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
   const scriptSources = scripts.length === 0 ? "'none'" : scripts.map(hash).join(" ");
@@ -85,8 +85,8 @@ function contents(chapters: readonly Chapter[]): Markup | false {
 }
 
 /**
- * The chapters with equal axes for charts of the same name: the same place then means the same figure, so that they can
- * be compared by eye. Charts with different quantities, such as µs and GB/s, keep their axes.
+ * The chapters with the same axes in charts of the same name, so that these can be compared by eye. Charts of different
+ * quantities, such as µs and GB/s, keep their axes.
  */
 export function withSharedAxes(chapters: readonly Chapter[]): Chapter[] {
   const alike = groupBy(
@@ -138,7 +138,7 @@ function sharing(chart: Chart, alike: readonly Chart[]): Chart {
   return { ...chart, x: shared("x"), y: shared("y") };
 }
 
-/** The axis with all that these show, and their marks if it has its own. */
+/** The axis extended to the values of these axes, with all their ticks if it has its own. */
 function reaching(axis: Axis, alike: readonly Axis[], ends: readonly number[]): Axis {
   return {
     ...axis,

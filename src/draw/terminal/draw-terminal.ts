@@ -28,7 +28,7 @@ function isAlert(block: Block): block is Extract<Block, Note> {
   return block.type === "alert";
 }
 
-/** The lines of blocks, which a terminal separates by empty lines: consecutive texts of a type are one block. */
+/** The lines of blocks, with empty lines between them. Consecutive texts of a type are one block. */
 function blockLines(blocks: readonly Block[], screen: Screen): string[][] {
   const drawn: string[][] = [];
   blocks.forEach((block, index) => {
@@ -62,7 +62,7 @@ function linesOf(block: Block, screen: Screen): string[][] {
           ...factLines(block.facts, indent.repeat(2), screen),
         ],
       ];
-    // Lines of programs are never broken.
+    // Code lines are never wrapped.
     case "code":
       return [block.text.trimEnd().split("\n")];
     case "fold":

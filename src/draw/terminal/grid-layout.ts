@@ -3,7 +3,7 @@ import type { Column } from "../report.js";
 import { splitWords } from "../words.js";
 import { visibleWidth, wrap } from "./terminal-text.js";
 
-/** One cell of a table before drawing: a text and a note, both padded to line up with the rows above. */
+/** A table cell before drawing: text and note, padded to align with other rows. */
 export interface Entry {
   text: string;
   note: string;
@@ -61,7 +61,7 @@ function widthOf({ column, entries }: Strip, { notesBelow }: LayoutStep): number
 
 const mostLines = 2;
 
-/** Smallest width of a column of words: no word is broken, and no entry exceeds its number of lines. */
+/** Smallest width of a text column: it breaks no word, and no entry exceeds its number of lines. */
 function leastWidth({ column, entries }: Strip, width: number): number {
   if (column.align !== "left" || entries.some(({ note }) => note !== "")) return width;
   const texts = [...new Set([...column.head, ...entries.map(({ text }) => text)])];
@@ -70,7 +70,7 @@ function leastWidth({ column, entries }: Strip, width: number): number {
   return Math.min(width, least);
 }
 
-/** Marks the second line of an entry, so that it does not look like another entry. */
+/** Indents the second line of an entry, so that it does not look like another entry. */
 const hangingIndent = "  ";
 
 /** The text in lines of at most `width` columns; all but the first are indented. */

@@ -7,7 +7,7 @@ import { paint, shownText, visibleWidth, wrap } from "./terminal-text.js";
 /** Indentation of tables, facts and notes. */
 export const indent = "  ";
 
-/** At most one rule, below the head; the colours of cli-table3 are off, because chalk decides. */
+/** At most one rule, below the head. Colours of cli-table3 are off, because chalk sets them. */
 function frame(rule: string, gap: string): Table.TableConstructorOptions {
   const none = [
     "top",
@@ -31,12 +31,11 @@ function frame(rule: string, gap: string): Table.TableConstructorOptions {
   };
 }
 
-/** With the figures of its entries. */
 interface DrawnStrip extends Strip {
   figures: readonly Figure[];
 }
 
-/** Draws a grid without its caption: indented lines that fit the screen, without blanks at the end. */
+/** Draws a grid without its caption, as indented lines that fit the screen, without trailing blanks. */
 export function terminalGrid(grid: Grid, screen: Screen): string[] {
   const shown = shownGrid(grid, screen);
   const strips = stripsOf(shown);
@@ -52,7 +51,7 @@ function stripsOf(grid: Grid): DrawnStrip[] {
   });
 }
 
-/** All texts of a grid, as the screen can show them. */
+/** A grid with all texts as the screen can show them. */
 function shownGrid(grid: Grid, screen: Screen): Grid {
   const shown = (text: string) => shownText(text, screen);
   return {
@@ -89,7 +88,7 @@ function tableLines(table: Table.Table): string[] {
     .map((line) => indent + line);
 }
 
-/** A short head is at the bottom of its cell, next to the rule. */
+/** A short head is aligned to the bottom of its cell, next to the rule. */
 function headCell(lines: readonly string[], height: number, { chalk }: Screen): string {
   return [...Array<string>(height - lines.length).fill(""), ...lines]
     .map((line) => (line === "" ? line : chalk.bold(line)))
@@ -114,8 +113,8 @@ function bodyCell(
 }
 
 /**
- * Each row as its labels and, indented, its other entries with their heads, if there is no room for columns. A name that
- * comes first needs no head, and nothing is said of absent entries.
+ * For screens too narrow for columns: each row as its labels, then indented the other entries with their heads. A
+ * leading name needs no head, and absent entries are omitted.
  */
 function stackedRows({ columns, rows, labels = 1 }: Grid, screen: Screen): string[] {
   const heads = headTexts(columns);
@@ -138,7 +137,7 @@ function stackedRows({ columns, rows, labels = 1 }: Grid, screen: Screen): strin
   });
 }
 
-/** No line ends within a head with its value, up to this length. */
+/** Longest head with its value that is never wrapped. */
 const mostUnbroken = 24;
 const noBreak = "\u00a0";
 
@@ -146,7 +145,7 @@ function withNote({ text, note }: Figure): string {
   return note === "" ? text : `${text} ${note}`;
 }
 
-/** Texts and notes of one column, padded to line up; numbers are aligned by their decimal point. */
+/** Texts and notes of a column, padded to align; numbers align at their decimal point. */
 function padEntries(figures: readonly Figure[], align: Column["align"]): Entry[] {
   const parts = figures.map(splitAtPoint);
   const wholeWidth = widest(parts.map(({ whole }) => whole));
@@ -168,15 +167,15 @@ function blanks(count: number): string {
   return " ".repeat(Math.max(0, count));
 }
 
-/** A plain number, ratio or share. Figures with other units are aligned at their ends, so that the units line up. */
+/** A plain number, ratio or share. Figures with other units align right, so that the units line up. */
 const number = /^\d+(\.\d+)?( ?[×x%])?$/;
 
-/** A word such as "failed" does not shift the numbers in its column. */
+/** Words such as "failed" do not affect the alignment of numbers. */
 function isWord({ text }: Figure): boolean {
   return !number.test(text);
 }
 
-/** "55.4 %" is "55" and ".4 %"; a word is neither. */
+/** Splits "55.4 %" into "55" and ".4 %"; both are empty for a word. */
 function splitAtPoint(shown: Figure): { whole: string; rest: string } {
   if (isWord(shown)) return { whole: "", rest: "" };
   const { text } = shown;

@@ -5,8 +5,8 @@ import { type Screen, textColumns, usualColumns } from "../screen.js";
 import { splitWords } from "../words.js";
 
 /**
- * Width of the widest line in columns of a terminal: wide characters count twice, colours and combining marks not at
- * all. cli-table3 counts with the same package.
+ * Width of the widest line in terminal columns: wide characters count twice; colours and combining marks do not count.
+ * cli-table3 uses the same package.
  */
 export function visibleWidth(text: string): number {
   return Math.max(...text.split("\n").map((line) => stringWidth(line)));
@@ -38,7 +38,7 @@ function wrapAfter(prefix: string, text: string, width: number): string[] {
   return wrap(text, width - indent.length).map((line, index) => (index === 0 ? prefix : indent) + line);
 }
 
-/** Running text in lines that fit the screen, after `prefix`, each in the style. */
+/** Wraps running text to the screen after `prefix`; each line has the style. */
 export function paragraph(
   text: string,
   screen: Screen,
@@ -58,7 +58,7 @@ export function paint(text: string, tone: Tone, { chalk }: Screen): string {
   return styles[tone](text);
 }
 
-/** Lines of "label  value", with aligned values; they use the full width, because they are no running text. */
+/** Lines of "label  value" with aligned values. They use the full width, unlike running text. */
 export function factLines(facts: readonly Fact[], indent: string, screen: Screen): string[] {
   const shown = facts.map(([label, value]) => [shownText(label, screen), shownText(value, screen)] as const);
   const labelWidth = Math.max(...shown.map(([label]) => visibleWidth(label)));
@@ -70,7 +70,7 @@ export function factLines(facts: readonly Fact[], indent: string, screen: Screen
   });
 }
 
-/** A line, or on a narrow screen several if it has a long path; in files and pipes, which are searched, it stays whole. */
+/** A line, broken at slashes on a narrow screen if it has a long path. Files and pipes keep it whole for searching. */
 function brokenAtSlashes(line: string, prefix: string, width: number): string[] {
   const end = line.lastIndexOf("/", width - 1) + 1;
   if (width >= usualColumns || visibleWidth(line) <= width || end <= prefix.length) return [line];
@@ -78,10 +78,7 @@ function brokenAtSlashes(line: string, prefix: string, width: number): string[] 
   return [line.slice(0, end), ...brokenAtSlashes(rest, prefix, width)];
 }
 
-/**
- * Blocks of lines as one text, with an empty line between blocks and a line break at the end. Blocks without lines are
- * left out.
- */
+/** Joins blocks of lines with empty lines between them, and ends with a line break. Omits empty blocks. */
 export function joinBlocks(blocks: readonly (readonly string[])[]): string {
   const filled = blocks.filter((lines) => lines.length > 0);
   return `${filled.map((lines) => lines.join("\n")).join("\n\n")}\n`;

@@ -1,7 +1,7 @@
-"""Entry of the questions that need torch: the user's own Python runs this file, as it runs tune's probe.
+"""Entry of questions that need torch, run by the user's Python.
 
-The guard that ends it with pinbench, and the channel to it, are those of tune. A process that a question spawns
-also runs this file (as `__mp_main__`), before it unpickles its task.
+Its guard and its channel to pinbench are those of tune. Processes spawned by a question run this file too (as
+`__mp_main__`), before they unpickle their task.
 """
 
 import faulthandler
@@ -20,7 +20,7 @@ for _folder in (_here, _tune):
     if _folder not in sys.path:
         sys.path.append(_folder)
 
-# pinbench may be installed where it must not or cannot write.
+# pinbench's folder may be read-only.
 sys.dont_write_bytecode = True
 
 from pinbench_tune import guard  # noqa: E402
@@ -48,7 +48,7 @@ def main():
 
 
 def _answer(question, device):
-    """`question`: its name, which is that of a module of pinbench_explain but for its hyphens."""
+    """`question`: name of a module of pinbench_explain, with hyphens for underscores."""
     check_torch()
     import torch
 
@@ -80,7 +80,7 @@ def _why_no_gpu(torch, device):
 
 
 def _first_line(error):
-    # Some of torch's messages list everything that it was built for.
+    # Shortened, because some messages list all features of the torch build.
     return str(error).strip().split("\n")[0][:300].rstrip(".")
 
 

@@ -4,7 +4,6 @@ import { figureText, isAtLeast, ratioFigure } from "../run-figures.js";
 /** Smallest ratio that counts as slower. */
 const slower = 1.5;
 
-/** Whether a copy that also converts the dtype is slow. */
 export const convertingCopy = torchQuestion({
   name: "converting-copy",
   title: "is a copy that converts the dtype slower?",

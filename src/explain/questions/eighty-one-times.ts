@@ -1,7 +1,7 @@
 import type { Question, RunRequest } from "../question.js";
 import { cellOf, figureText, isAtLeast, medianFigure, timeFigure } from "../run-figures.js";
 
-/** The article's number. */
+/** The speed-up that an article claims. */
 const claimedTimes = 81;
 
 const request = {
@@ -12,10 +12,9 @@ const request = {
   samplesPerCell: 6,
 } as const satisfies RunRequest;
 
-/** The smallest number with an interval of the median. */
+/** Minimum number of samples for an interval of the median. */
 const processes = 6;
 
-/** The origin of an article's factor of 81. */
 export const eightyOneTimes: Question = {
   name: "81-times",
   title: "is pinned memory 81 times as fast?",

@@ -1,11 +1,10 @@
 import { torchQuestion } from "../question.js";
 import { allOf, figureText, isAtLeast, not, ratioFigure } from "../run-figures.js";
 
-/** A call waits for the kernels if it takes at least the first share of their time, and not if less than the second. */
-const waits = 0.5;
-const goesOn = 0.1;
+/** A call waits for the kernels if it takes at least the first share of their time, and does not below the second. */
+const waitsShare = 0.5;
+const returnsShare = 0.1;
 
-/** Whether one pageable copy makes the CPU wait for all kernels. */
 export const forgottenPageable = torchQuestion({
   name: "forgotten-pageable",
   title: "does one forgotten pageable copy wait for all queued kernels?",
@@ -21,7 +20,7 @@ export const forgottenPageable = torchQuestion({
     const pageableShare = ratioFigure("4 MiB pageable, over the kernels", pageable, queue, "share");
     const pinnedShare = ratioFigure("4 MiB pinned, over the kernels", pinned, queue, "share");
     return {
-      holds: allOf(isAtLeast(pageableShare, waits), not(isAtLeast(pinnedShare, goesOn))),
+      holds: allOf(isAtLeast(pageableShare, waitsShare), not(isAtLeast(pinnedShare, returnsShare))),
       summary: `Behind kernels of ${figureText(queue)} the call of a copy returns after ${figureText(pageable)} from pageable memory (2 KiB: ${figureText(labels)}), and after ${figureText(pinned)} from pinned memory.`,
       figures: [queue, pinned, pageable, labels, pageableShare, pinnedShare],
     };

@@ -1,10 +1,9 @@
 import { torchQuestion } from "../question.js";
 import { figureText, isAtLeast, medianFigure } from "../run-figures.js";
 
-/** An epoch that is shorter by this share counts as faster. */
+/** Smallest saved share of an epoch that counts as faster. */
 const worthwhile = 0.02;
 
-/** Whether a DataLoader's pin_memory makes a loop over small batches faster. */
 export const loaderPinMemory = torchQuestion({
   name: "loader-pin-memory",
   title: "does pin_memory make a DataLoader of small batches faster?",
@@ -16,7 +15,7 @@ export const loaderPinMemory = torchQuestion({
     uncopied: "an epoch without copying",
   },
   conclude({ pinned, unpinned, uncopied }, rounds) {
-    // Shares within each round, whose epochs ran one after the other.
+    // Compared within each round, whose epochs ran one after the other.
     const less = (name: string, timesNs: readonly number[]) =>
       medianFigure(
         name,

@@ -5,9 +5,8 @@ import { figureText, isAtLeast, p99Figure, ratioFigure, timeFigure } from "../ru
 const imageBytes = 3 * 224 * 224 * 4;
 
 /** Smallest ratio that counts as faster. */
-const sooner = 1.05;
+const faster = 1.05;
 
-/** Whether one image arrives sooner when it is pinned. */
 export const lowLatency = cellQuestion({
   name: "low-latency",
   title: "does one image arrive sooner if it is copied into pinned memory?",
@@ -30,7 +29,7 @@ export const lowLatency = cellQuestion({
     const [pageable, copiedFirst, pinned] = [time("pageable"), time("staged"), time("pinned")];
     const gain = ratioFigure("copying into pinned memory first is faster", pageable, copiedFirst);
     return {
-      holds: isAtLeast(gain, sooner),
+      holds: isAtLeast(gain, faster),
       summary: `From pageable memory it arrives after ${figureText(pageable)}, copied into a pinned buffer first after ${figureText(copiedFirst)}, decoded into pinned memory after ${figureText(pinned)}.`,
       figures: [
         ...[pageable, copiedFirst, pinned],

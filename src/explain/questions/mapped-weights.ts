@@ -2,10 +2,9 @@ import { MiB } from "../../settings/units.js";
 import { cellQuestion } from "../question.js";
 import { figureText, isAtLeast, not, rateFigure, ratioFigure } from "../run-figures.js";
 
-/** A smaller gain is not worth a change of the program. */
+/** Smallest ratio that is worth changing a program for. */
 const worthwhileRatio = 1.1;
 
-/** Whether weights should be copied straight out of their mapped file. */
 export const mappedWeights = cellQuestion({
   name: "mapped-weights",
   title: "are weights best copied straight out of the mapped file?",

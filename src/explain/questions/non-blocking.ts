@@ -1,10 +1,9 @@
 import { torchQuestion } from "../question.js";
 import { figureText, isAtLeast, medianFigure } from "../run-figures.js";
 
-/** A copy overlaps with the computation if at least this share of the shorter one is hidden. */
+/** A copy overlaps with a computation if at least this share of the shorter one is hidden. */
 const overlapping = 0.5;
 
-/** Whether non_blocking=True lets a copy overlap with a computation, for a torch user. */
 export const nonBlocking = torchQuestion({
   name: "non-blocking",
   title: "does non_blocking=True alone let a copy overlap with computing?",
@@ -22,7 +21,7 @@ export const nonBlocking = torchQuestion({
     pageableOwnStream: "pageable: computation and copy, own stream",
   },
   conclude(medians, rounds) {
-    // Within each round, whose parts ran one after the other.
+    // Compared within each round, whose parts ran one after the other.
     const hidden = (memory: "pinned" | "pageable", stream: "One" | "Own") =>
       medianFigure(
         `${memory}: hidden in ${stream.toLowerCase()} stream`,

@@ -12,10 +12,9 @@ import {
 
 const chunks = 8;
 
-/** Copies overlap if they hide at least the first share of what can be hidden, and not if less than the second. */
+/** Copies overlap if at least the first share of the possible time is hidden, and do not below the second. */
 const hiddenShare = { overlaps: 0.5, doesNot: 0.25 };
 
-/** Whether copies overlap with kernels. */
 export const overlap = cellQuestion({
   name: "overlap",
   title: "do asynchronous copies run at the same time as kernels?",
@@ -31,11 +30,11 @@ export const overlap = cellQuestion({
   },
   conclude(cell) {
     const batchFrom = (memory: "pinned" | "pageable") => {
-      // In one piece its kernels come after its copy; in chunks, each is followed by its kernel in another stream.
+      // In one piece, kernels follow the copy; in chunks, each chunk's kernels run in another stream.
       const inTurn = timeFigure(`${memory}: copy and kernels in turn`, cell({ memory, chunks: 1 }));
       const pipeline = cell({ memory, chunks });
       const inChunks = timeFigure(`${memory}: in ${chunks} chunks`, pipeline);
-      // The first chunk's copy and the last one's kernel cannot overlap with anything.
+      // The first chunk's copy and the last chunk's kernels cannot overlap.
       const copyNs = timeFigure("", cell({ memory })).value;
       const hideableNs = Math.min(copyNs, pipeline.computeNs!) * (1 - 1 / chunks);
       const saved = differenceFigure("", inTurn, inChunks);

@@ -5,10 +5,10 @@ import { allOf, figureText, isAtLeast, type Known, medianFigure, ratioFigure } f
 /** Smallest ratio that counts as faster. */
 const faster = 1.1;
 
-/** A speed-up is lost if at most this share of it is left. */
+/** A speed-up is lost if at most this share of it remains. */
 const leftOfLost = 0.2;
 
-/** Whether a speed-up is lost; null if the intervals before and after do not show it. */
+/** Whether a speed-up is lost; null if the intervals do not decide. */
 function isSpeedUpLost(was: MeasuredFigure, is: MeasuredFigure): Known {
   if (was.interval === null || is.interval === null || was.interval.low <= 1) return null;
   const left = (now: number, before: number) => (now - 1) / (before - 1);
@@ -16,7 +16,6 @@ function isSpeedUpLost(was: MeasuredFigure, is: MeasuredFigure): Known {
   return left(is.interval.low, was.interval.high) > leftOfLost ? false : null;
 }
 
-/** Why a pinned tensor is no faster in another process, and how to restore it. */
 export const pinnedInAClass = torchQuestion({
   name: "pinned-in-a-class",
   title: "does a pinned tensor lose its speed in another process?",
@@ -31,7 +30,7 @@ export const pinnedInAClass = torchQuestion({
   conclude({ senderPinned, senderPageable, receiverPinned, receiverPageable }, rounds, facts) {
     const gain = ratioFigure("sender: pinned is faster", senderPageable, senderPinned);
     const gainThere = ratioFigure("receiver: pinned is faster", receiverPageable, receiverPinned);
-    // None if CUDA refused to register the memory.
+    // Absent if CUDA refused to register the memory.
     const { registered: registeredNs } = rounds as { registered?: readonly number[] };
     const registered = registeredNs && medianFigure("receiver: a registered copy", "ns", registeredNs);
     const registering = registered

@@ -4,7 +4,6 @@ import { figureText, isAtLeast, ratioFigure } from "../run-figures.js";
 /** Smallest ratio that counts as faster. */
 const faster = 1.05;
 
-/** Whether a loop gains from pinning its batches itself. */
 export const pinningInTheLoop = torchQuestion({
   name: "pinning-in-the-loop",
   title: "does pin_memory() in the training loop make copies faster?",

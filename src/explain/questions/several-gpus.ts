@@ -3,10 +3,9 @@ import { MiB } from "../../settings/units.js";
 import type { Question } from "../question.js";
 import { allOf, cellOf, figureText, isAtLeast, rateFigure, ratioFigure } from "../run-figures.js";
 
-/** A device that keeps this share of its own rate counts as not slowed. */
+/** A device is not slowed if it keeps this share of its own rate. */
 const keptShare = 0.9;
 
-/** Whether several GPUs can be fed at once. */
 export const severalGpus: Question = {
   name: "several-gpus",
   title: "does pinned memory feed several GPUs at once?",

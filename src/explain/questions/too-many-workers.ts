@@ -2,10 +2,9 @@ import { counted } from "../../draw/words.js";
 import { torchQuestion } from "../question.js";
 import { figureText, isAtLeast, ratioFigure } from "../run-figures.js";
 
-/** A batch that takes this many times as long counts as slower. */
+/** Smallest ratio of batch times that counts as slower. */
 const slower = 1.03;
 
-/** Whether more workers than CPUs make a DataLoader slower. */
 export const tooManyWorkers = torchQuestion({
   name: "too-many-workers",
   title: "do too many workers make a DataLoader slower?",

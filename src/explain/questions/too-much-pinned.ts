@@ -7,18 +7,17 @@ import { formatSizeRounded, MiB } from "../../settings/units.js";
 import type { Question } from "../question.js";
 import { figureText, isAtLeast, medianFigure } from "../run-figures.js";
 
-/** Size of the tested pool: small enough to be safe on any machine. */
+/** Maximum size of the tested pool, safe on any machine. */
 const mostPoolBytes = 512 * MiB;
 const shareOfAvailable = 0.02;
-/** The smallest number with an interval of the median. */
+/** Minimum number of samples for an interval of the median. */
 const repetitions = 6;
-/** The kernel counts pages by CPU, and adds them up now and then. */
+/** Delay in ms before memory is read: the kernel counts pages per CPU, and adds them up now and then. */
 const settlingMs = 300;
 
-/** This share of a pool's size must be missing from the available memory to show that other programs cannot use it. */
+/** Share of a pool's size by which available memory must fall, to show that other programs cannot use the pool. */
 const takenShare = 0.8;
 
-/** Whether pinned memory is lost to other programs. */
 export const tooMuchPinned: Question = {
   name: "too-much-pinned",
   title: "can too much memory be pinned?",
@@ -29,7 +28,7 @@ export const tooMuchPinned: Question = {
     if (systemAvailableBytes() === null) {
       throw new PinbenchError("unavailable", "/proc/meminfo does not show how much memory is available.");
     }
-    // In a container, the rest of its limit: beyond that the kernel kills processes.
+    // Within a container's limit, beyond which the kernel kills processes.
     const availableBytes = memoryAvailableBytes();
     const poolBytes = Math.min(mostPoolBytes, Math.floor((availableBytes * shareOfAvailable) / MiB) * MiB);
     if (poolBytes < MiB) {
@@ -53,7 +52,7 @@ export const tooMuchPinned: Question = {
           pieces: 1,
           threads: 1,
         });
-        // The pool is written to, because some systems take the memory only then.
+        // Writes to the pool, because some systems take memory only then.
         await pool.copy("d2h", MiB, poolBytes / MiB);
         const during = await settledBytes();
         await pool.release();
@@ -73,7 +72,7 @@ export const tooMuchPinned: Question = {
   },
 };
 
-/** The memory available to all programs, after a pause to settle. */
+/** Available memory after a delay. */
 async function settledBytes(): Promise<number> {
   await sleep(settlingMs);
   return systemAvailableBytes() ?? 0;

@@ -3,13 +3,12 @@ import type { MeasuredFigure } from "../explanation.js";
 import { cellQuestion } from "../question.js";
 import { differenceFigure, figureText, isAtLeast, not, ratioFigure, timeFigure } from "../run-figures.js";
 
-/** The first is the article's batch: 128 samples of 256 floats of 4 bytes. */
+/** The first is an article's batch: 128 samples of 256 floats of 4 bytes. */
 const sizesBytes = [128 * KiB, MiB, 4 * MiB, 16 * MiB];
 
-/** A smaller saving is not noticed: 5 % of a short step, of 1 ms. */
+/** Smallest noticeable saving in ns: 5 % of a short step of 1 ms. */
 const noticedNs = 0.05 * 1e6;
 
-/** Whether batches can be too small for pinned memory to matter. */
 export const tooSmall = cellQuestion({
   name: "too-small",
   title: "is a small batch too small to gain from pinned memory?",
@@ -32,7 +31,7 @@ export const tooSmall = cellQuestion({
     const matters = (saving: MeasuredFigure) => isAtLeast(saving, noticedNs);
     const { pageable, pinned, saving } = batches[0]!;
     const standing = { true: "above", false: "below", null: "about" }[`${matters(saving)}`];
-    // All sizes from there on matter.
+    // Smallest size from which on all sizes matter.
     const least = batches[batches.findLastIndex((one) => matters(one.saving) !== true) + 1];
     return {
       holds: not(matters(saving)),

@@ -2,15 +2,11 @@ import { MiB } from "../../settings/units.js";
 import { cellQuestion } from "../question.js";
 import { allOf, figureText, isAtLeast, not, rateFigure, ratioFigure } from "../run-figures.js";
 
-/**
- * Within these factors a pageable copy is about as fast as the CPU's own; the driver has other slots and another way of
- * copying.
- */
+/** A pageable copy within these factors is about as fast as the CPU's own. The driver's slots and copying differ. */
 const sameSpeed = { least: 0.5, most: 1.25 };
-/** Smallest ratio at which a pinned copy counts as faster. */
+/** Smallest ratio that counts as faster. */
 const faster = 1.1;
 
-/** Makes the staging visible. */
 export const whyPinned = cellQuestion({
   name: "why-pinned",
   title: "does pinned memory spare the CPU a copy?",

@@ -21,7 +21,7 @@ interface FleetLaunchOptions {
   folder: string;
   plan: LaunchPlan;
   order: LaunchOrder;
-  /** When the nodes' time is over, on the steady clock (performance.now). */
+  /** End of the nodes' time, on the clock of performance.now(). */
   untilMs: number;
 }
 
@@ -30,24 +30,21 @@ export interface FleetProgress {
   nodes: number;
   waitingFor: readonly string[];
   elapsedNs: number;
-  /** From the start to when the nodes' time is over. */
+  /** The nodes' whole time. */
   limitNs: number;
 }
 
 const pollMs = 250;
 
-/**
- * How long launchers may take to end after all of their nodes, and a node's files to become visible over a shared file
- * system after its launcher has ended.
- */
+/** How long launchers may outlive their nodes, and a node's files may take to appear on a shared file system. */
 const patienceMs = 3000;
 
-/** How long after its deadline a node may still report that it is late. */
+/** How long after its deadline a node may still report that it was late. */
 const overdueMs = 8000;
 
 /**
- * Starts one process per node, and waits until all nodes or all launchers have ended, or the time is over; then nothing
- * is left running. The folder's list has the state of each node.
+ * Starts one process per node, and waits until all nodes or launchers have ended or time is over; then ends the rest.
+ * The folder's list has each node's state.
  */
 export class FleetLaunch {
   readonly #options: FleetLaunchOptions;
@@ -64,8 +61,8 @@ export class FleetLaunch {
   }
 
   /**
-   * Runs the fleet and yields its progress now and then; `signal` ends it early, with the results so far. Rejects with
-   * an "output" PinbenchError if the folder cannot be written.
+   * Runs the fleet and yields its progress. `signal` ends it early, with the results so far. Rejects with an "output"
+   * PinbenchError if the folder cannot be written.
    */
   async *run(signal: AbortSignal): AsyncGenerator<FleetProgress, void> {
     const { plan, order, untilMs } = this.#options;
@@ -126,7 +123,7 @@ export class FleetLaunch {
     const row = (state: LaunchedNode["state"], reason: string) => ({ host, state, reason, file: null });
     if (this.#wasInterrupted) return row("missing", "the fleet's run was interrupted");
     const launcher = this.#launchers.all.find(({ nodes }) => nodes === null || nodes.includes(host));
-    const words = launcher === undefined ? "" : lastWords(launcher);
+    const words = launcher === undefined ? "" : lastLines(launcher);
     if (!hasStarted) return row("missing", `it did not start to measure${words}`);
     if (launcher?.endedMs == null) return row("late", "it started, and did not end in time");
     return row("failed", `its process was killed, or the node went down${words}`);
@@ -136,7 +133,7 @@ export class FleetLaunch {
     await this.#reports.refresh();
     this.#wasInterrupted = wasInterrupted;
     const wereRunning = !this.#launchers.haveEnded;
-    // Before the order is removed, because what launchers print after that is no news of a node.
+    // First, because removing the order makes launchers print messages that are not about a node.
     try {
       await this.#writeList(true);
     } finally {
@@ -163,8 +160,8 @@ export class FleetLaunch {
 const running = { state: "running", reason: null, file: null } as const;
 
 /**
- * The nodes that have not started, by their names or, if only their number is known, by numbers; none if as many have
- * started under other names, which may be addresses or aliases. A name counts with or without its domain.
+ * Nodes that have not started: their names, or numbers if only the number of nodes is known. Empty if enough nodes
+ * started under other names (addresses or aliases). A name matches with or without its domain.
  */
 export function absentHosts(
   hosts: readonly string[] | null,
@@ -179,17 +176,18 @@ export function absentHosts(
   return hosts.filter((host) => !names.has(host) && !names.has(shortOf(host)) && !short.has(host));
 }
 
-/** Longer messages do not help. */
+/** Maximum length of a launcher's message. */
 const mostCharacters = 300;
 
-/** Lines that do not explain a failure: srun's on its abilities and on its own end. */
-const idle = /lacks support for cpu binding|Job step aborted|Application launch failed|queued and waiting/;
+/** Lines that explain no failure: srun's lines about its features and its own end. */
+const unhelpful =
+  /lacks support for cpu binding|Job step aborted|Application launch failed|queued and waiting/;
 
-/** The last lines that a launcher printed, or how it ended, in parentheses; empty without. */
-function lastWords({ stderr, exitCode, endedMs }: LauncherProcess): string {
+/** The last lines of a launcher, or its exit code, in parentheses; otherwise empty. */
+function lastLines({ stderr, exitCode, endedMs }: LauncherProcess): string {
   const lines = stderr.split("\n").map((line) => line.trim());
-  const telling = lines.filter((line) => line !== "" && !idle.test(line)).slice(-2);
-  const words = telling.join("; ").slice(0, mostCharacters);
+  const helpful = lines.filter((line) => line !== "" && !unhelpful.test(line)).slice(-2);
+  const words = helpful.join("; ").slice(0, mostCharacters);
   if (words !== "") return ` (${words})`;
   if (endedMs === null || exitCode === 0) return "";
   return exitCode === null

@@ -9,9 +9,9 @@ import { count, nanoseconds } from "../../settings/schema-parts.js";
 import { parseJson, readTextFile } from "../../text-file.js";
 
 /**
- * The folder through which `fleet run` and the processes on the nodes communicate, `.fleet-run` in the folder of the
- * results, so that launchers only pass its path. It has the order (what to measure), and for each node a file when it
- * has started and one when it has ended. Without the order, nobody waits for the nodes any more.
+ * The folder `.fleet-run` in the results' folder, through which `fleet run` and the processes on the nodes communicate:
+ * launchers only pass its path. It holds the order (what to measure) and, for each node, a file written at its start
+ * and one at its end. Nodes stop if the order is gone.
  */
 export const launchFolderName = ".fleet-run";
 
@@ -21,7 +21,7 @@ const orderSchema = z.object({
   schemaVersion: z.literal(1),
   settings: settingsSchema,
   labels: labelsSchema,
-  /** Time limit of each node, from its own start. */
+  /** Time limit of a node, from its own start. */
   nodeDeadlineNs: nanoseconds.positive(),
 });
 
@@ -31,20 +31,20 @@ const startedSchema = z.object({ host: z.string().min(1) });
 
 type NodeStart = z.infer<typeof startedSchema>;
 
-/** Ways in which a started node can end, by its own report. */
+/** How a node reports that it ended. */
 export const endStates = ["measured", "failed", "wrong data", "late"] as const;
 
 const endedSchema = z.object({
   state: z.enum(endStates),
   reason: z.string().nullable(),
-  /** The name of its result; null without one. */
+  /** Name of its result file; null without one. */
   file: z.string().nullable(),
   wallNs: count,
 });
 
 export type NodeEnd = z.infer<typeof endedSchema>;
 
-/** Makes the folder with its order, in an existing folder. Rejects with an "output" PinbenchError. */
+/** Creates the folder with its order, in an existing folder. Rejects with an "output" PinbenchError. */
 export async function createLaunchFolder(folder: string, order: LaunchOrder): Promise<void> {
   await mkdir(folder).catch((cause: unknown) => {
     throw cannotWrite(folder, cause);
@@ -55,11 +55,11 @@ export async function createLaunchFolder(folder: string, order: LaunchOrder): Pr
 /** Removes the folder, order first, so that running nodes end. Never rejects. */
 export async function removeLaunchFolder(folder: string): Promise<void> {
   await rm(join(folder, orderName), { force: true }).catch(() => undefined);
-  // Nodes may be writing their end at this moment.
+  // Retries, because nodes may be writing their end.
   await rm(folder, { recursive: true, force: true, maxRetries: 3 }).catch(() => undefined);
 }
 
-/** The order, on a node. Rejects with a usage error if it is missing or invalid. */
+/** Reads the order, on a node. Rejects with a usage error if it is missing or invalid. */
 export async function readOrder(folder: string): Promise<LaunchOrder> {
   const path = join(folder, orderName);
   const text = await readTextFile(path).catch((cause: unknown) => {
@@ -75,7 +75,7 @@ export async function readOrder(folder: string): Promise<LaunchOrder> {
   });
 }
 
-/** Whether nobody waits for the nodes any more. A temporary failure of the file system does not count. */
+/** Whether the order was removed. Ignores temporary failures of the file system. */
 export async function isOrderGone(folder: string): Promise<boolean> {
   return readdir(folder).then(
     (names) => !names.includes(orderName),
@@ -84,9 +84,8 @@ export async function isOrderGone(folder: string): Promise<boolean> {
 }
 
 /**
- * Reports a node's start, and returns the name of its files, which is the host's as far as file systems allow. Null if a
- * process of this name has started: two processes on a node would disturb each other. Rejects with an "output"
- * PinbenchError.
+ * Reports a node's start and returns the name of its files, derived from the host's. Null if a process with this name
+ * has already started: two on a node would disturb each other. Rejects with an "output" PinbenchError.
  */
 export async function claimNode(folder: string, host: string): Promise<string | null> {
   const name = host
@@ -116,7 +115,7 @@ export class NodeReports {
     this.folder = folder;
   }
 
-  /** Reads new reports. After a temporary failure of the file system they are read the next time. */
+  /** Reads new reports; retries next time after a temporary failure of the file system. */
   async refresh(): Promise<void> {
     const names = await readdir(this.folder).catch(() => []);
     for (const file of names) {
@@ -135,7 +134,6 @@ export class NodeReports {
   }
 }
 
-/** Null if it cannot be read, or is invalid. */
 async function readReport<T>(path: string, schema: z.ZodType<T>): Promise<T | null> {
   const text = await readTextFile(path).catch(() => null);
   if (text === null) return null;

@@ -3,9 +3,8 @@ import { removeLaunchFolder } from "./launch-folder.js";
 import { endLaunchers } from "./launcher-processes.js";
 
 /*
- * The program of a process that outlives `fleet run`, so that its launched processes do not: `node launch-guard.js
- * FOLDER`. If `fleet run` is killed, it ends the launchers, which end their processes, and removes the order, without
- * which all nodes stop.
+ * A process that cleans up if `fleet run` is killed: `node launch-guard.js FOLDER`. It ends the launchers, which end
+ * their processes, and removes the order, so that all nodes stop.
  */
 
 const [folder = ""] = process.argv.slice(2);

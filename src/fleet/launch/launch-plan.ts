@@ -3,29 +3,28 @@ import { PinbenchError } from "../../errors.js";
 export interface LaunchPlan {
   launches: readonly {
     argv: readonly string[];
-    /** The nodes of this launch; null if one launch starts all. */
+    /** Nodes of this launch; null if one launch starts all nodes. */
     nodes: readonly string[] | null;
   }[];
-  /** The nodes; null if only the launcher knows them. */
+  /** All nodes; null if only the launcher knows them. */
   hosts: readonly string[] | null;
   count: number;
-  /** Ends what a killed launcher may leave; never rejects. */
+  /** Cancels jobs that a killed launcher leaves behind. Never rejects. */
   cancel(): Promise<void>;
 }
 
 export const nodesPlaceholder = "{nodes}";
 
-/** Characters that shells and lists leave unchanged. */
+/** Words that need no quoting in shells or lists. */
 const plainWord = /^[A-Za-z0-9_./:=@%+,-]+$/;
 
-/** A node's name that can be part of a list. */
+/** A node's name that is safe in a list. */
 export const plainHost = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$/;
 
 /**
- * The plan for the user's launcher: a shell command, followed by the command for a node. `hosts` replaces `{nodes}` in
- * it, with commas. Throws a usage error if one of them is missing, or if a shell on the way (pdsh and ssh have one on
- * the node) would change the command; a RangeError for hosts that are not plainHost, because the shell would interpret
- * them.
+ * The plan for the user's launcher: a shell command, followed by the command for a node. `{nodes}` in it becomes
+ * `hosts`, separated by commas. Throws a usage error if one of them is missing or a shell on the way (pdsh and ssh have
+ * one) would change the command; a RangeError for hosts that do not match plainHost.
  */
 export function planOfLauncher(
   launcher: string,

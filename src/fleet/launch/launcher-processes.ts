@@ -3,12 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode } from "../../errors.js";
 import { Guard, signalGroup } from "../../host/processes.js";
 
-/** Time for a launcher to end before it is killed: srun tells its steps at once. */
+/** Time for a launcher to end before it is killed; srun ends its steps at once. */
 const patienceMs = 3000;
 
 const pollMs = 50;
 
-/** Asks the launchers in these process groups to end, then kills them. Never rejects. */
+/** Sends these process groups SIGTERM, and later SIGKILL. Never rejects. */
 export async function endLaunchers(groups: readonly number[]): Promise<void> {
   let left = groups.filter((group) => signalGroup(group, "SIGTERM"));
   const untilMs = performance.now() + patienceMs;
@@ -20,27 +20,25 @@ export async function endLaunchers(groups: readonly number[]): Promise<void> {
 }
 
 export interface LauncherProcess {
-  /** Its nodes; null if one launcher starts all. */
   readonly nodes: readonly string[] | null;
-  /** When it ended, on the steady clock; null while it runs. */
+  /** End time, on the clock of performance.now(); null while it runs. */
   endedMs: number | null;
-  /** Its exit status; null while it runs, if it did not start, or if a signal ended it. */
+  /** Exit status; null while it runs, if it did not start, or after a signal. */
   exitCode: number | null;
-  /** The last output on stderr, of it or of a node through it. */
+  /** End of its stderr, which includes that of nodes. */
   stderr: string;
 }
 
-/** Only the last lines are useful. */
 const keptCharacters = 4000;
 
 /**
- * The launchers of a fleet, each in its own process group, so that Ctrl-C at a terminal reaches only `fleet run`, which
- * ends them. If `fleet run` is killed, a guard does so.
+ * The launchers of a fleet, each in its own process group: Ctrl-C reaches only `fleet run`, which ends them. A guard
+ * ends them if `fleet run` is killed.
  */
 export class LauncherProcesses {
   readonly all: LauncherProcess[] = [];
   readonly #children: ChildProcess[] = [];
-  /** Process groups that still have a process. */
+  /** Process groups with a live process. */
   readonly #groups = new Set<number>();
   readonly #guard: Guard;
 
@@ -87,7 +85,7 @@ export class LauncherProcesses {
     return this.all.every(({ endedMs }) => endedMs !== null);
   }
 
-  /** Ends all, with all their processes here. Never rejects. */
+  /** Ends all launchers and their local processes. Never rejects. */
   async end(): Promise<void> {
     await endLaunchers([...this.#groups]);
     for (const { stderr } of this.#children) stderr?.destroy();

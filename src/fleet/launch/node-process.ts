@@ -18,16 +18,16 @@ interface NodeOptions {
   env: NodeJS.ProcessEnv;
 }
 
-/** How often a node checks that somebody still waits for it. */
+/** Interval at which a node checks whether the order still exists. */
 const lookEveryMs = 1000;
 
-/** How long after its deadline a measuring process may take to end before it is abandoned (fresh-process.ts). */
+/** How long after its deadline the measuring process may take to end, before it is abandoned (fresh-process.ts). */
 const patienceMs = 4000;
 
 /**
- * One node of a fleet: follows the order in `launchFolder` with a process of its own, which may crash or hang, and
- * leaves its result in the parent folder, and its end in `launchFolder`. Resolves when the end is reported, or nobody
- * waits for it any more. Rejects with a PinbenchError if the node cannot begin.
+ * Measures one node of a fleet by the order in `launchFolder`, in a process that may crash or hang. Leaves the result
+ * in the parent folder and reports the end in `launchFolder`. Resolves then, or when the order is gone. Rejects with a
+ * PinbenchError if the node cannot start.
  */
 export async function measureAsNode(
   launchFolder: string,
@@ -67,7 +67,7 @@ export async function measureAsNode(
   } finally {
     for (const timer of timers) clearTimeout(timer);
   }
-  // It changes while the process is awaited, which the compiler does not see.
+  // The compiler does not see that it changes during the await.
   const wasCut = cut as NodeEnd | "forgotten" | null;
   if (wasCut === "forgotten") return;
   const { document, end } = measured;
@@ -80,15 +80,11 @@ export async function measureAsNode(
   await writeNodeEnd(launchFolder, name, { ...(wasCut ?? end), file, wallNs });
 }
 
-/** The name of a node: from the user, from Slurm, or of the machine. */
 export function nodeName(env: NodeJS.ProcessEnv): string {
   return env.PINBENCH_NODE_NAME || env.SLURMD_NODENAME || hostname();
 }
 
-/**
- * Rejects some time after the end was requested: the kernel may block the measuring process, which then cannot be
- * ended.
- */
+/** Rejects some time after `signal` is aborted: the kernel may block the process, which then cannot be ended. */
 async function patience(signal: AbortSignal): Promise<never> {
   if (!signal.aborted) {
     await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));

@@ -3,34 +3,32 @@ import { promisify } from "node:util";
 import { errorCode, PinbenchError } from "../../errors.js";
 import { type LaunchPlan, plainHost } from "./launch-plan.js";
 
-/*
- * The only file with knowledge of Slurm: its programs, flags and environment. Tested with 22.05.
- */
+/* All knowledge about Slurm: programs, flags and environment. Tested with 22.05. */
 
 export interface SlurmRequest {
   nodes: number | string;
   command: readonly string[];
-  /** Name of the jobs, without an allocation: letters, digits and dashes. */
+  /** Name of the jobs outside an allocation: letters, digits and dashes. */
   name: string;
-  /** Longest time of a node, including start and end. */
+  /** Time limit of a node, including start and end. */
   nodeNs: number;
 }
 
 /**
- * Up to this many nodes, each has its own srun; beyond, an srun has several nodes. In one step for all, a node that
- * does not answer takes the others with it ("Application launch failed", "Job step aborted"). In one job for all, they
- * wait for a node that is down or busy ("Required node not available").
+ * Maximum number of sruns. With as many nodes or fewer, each node has its own; otherwise they share. In a common step,
+ * one node that does not answer fails all ("Application launch failed", "Job step aborted"). In a common job, all wait
+ * for a busy or failed node ("Required node not available").
  */
 const mostSruns = 128;
 
 const call = promisify(execFile);
 
-/** Longest time for a call of Slurm's programs, so that it cannot delay the others. */
+/** Time limit for calls of Slurm's programs. */
 const callMs = 10_000;
 
 /**
- * The nodes in a list of Slurm, such as n[01-04,07]; without brackets this needs no Slurm. Rejects with a usage error
- * for an invalid list.
+ * Expands a Slurm node list such as n[01-04,07]; without brackets this needs no Slurm. Rejects with a usage error for
+ * an invalid list.
  */
 export async function expandNodes(list: string): Promise<string[]> {
   const hosts = list.includes("[") ? await askSlurm(list) : list.split(",").map((host) => host.trim());
@@ -54,8 +52,8 @@ async function askSlurm(list: string): Promise<string[]> {
 }
 
 /**
- * The plan with Slurm: steps inside an allocation, otherwise jobs. Rejects with a PinbenchError if there is no Slurm,
- * or the allocation is too small.
+ * The plan with Slurm: steps inside an allocation, otherwise jobs. Rejects with a PinbenchError without Slurm, or if
+ * the allocation is too small.
  */
 export async function planOfSlurm(request: SlurmRequest, env: NodeJS.ProcessEnv): Promise<LaunchPlan> {
   await checkSlurm();
@@ -72,12 +70,12 @@ export async function planOfSlurm(request: SlurmRequest, env: NodeJS.ProcessEnv)
   const hosts = typeof nodes === "string" ? await expandNodes(nodes) : (allocated?.slice(0, nodes) ?? null);
   return {
     ...launchesOf(request, hosts, isInAllocation),
-    // Inside an allocation, srun ends its step, and the job belongs to the user.
+    // Inside an allocation srun ends its own step, and the job is the user's.
     cancel: async () => (isInAllocation ? undefined : cancel(request.name)),
   };
 }
 
-/** The calls of srun; `hosts` is null if Slurm chooses the nodes. */
+/** Arguments of each srun; `hosts` is null if Slurm chooses the nodes. */
 export function launchesOf(
   request: SlurmRequest,
   hosts: readonly string[] | null,
@@ -104,20 +102,20 @@ export function launchesOf(
 }
 
 function sharedFlags({ name, nodeNs }: SlurmRequest, isInAllocation: boolean): string[] {
-  // Whole nodes, because other jobs would disturb the measurement. In an allocation, steps must not wait for each
-  // other's CPUs.
+  // Jobs get whole nodes, so that others do not disturb them. Steps in an allocation overlap, so that they do not wait
+  // for each other's CPUs.
   const ofJob = isInAllocation ? ["--overlap"] : ["--exclusive", "--mem=0", "--no-kill"];
   return [
     `--job-name=${name}`,
     ...ofJob,
     "--ntasks-per-node=1",
-    // One node's failure must not end the others in the same srun.
+    // One node's failure must not end the others of its srun.
     "--kill-on-bad-exit=0",
     "--wait=0",
     // pinbench itself chooses the CPUs of a GPU's NUMA node.
     "--cpu-bind=none",
     "--input=none",
-    // Slurm counts in minutes, and kills what is still running then.
+    // Slurm's limit is in whole minutes; it kills what still runs.
     `--time=${Math.ceil(nodeNs / 60e9)}`,
   ];
 }
@@ -141,7 +139,7 @@ async function checkSlurm(): Promise<void> {
   }
 }
 
-/** Ends all jobs of this name, including waiting ones. That none is left is no error. */
+/** Cancels all jobs with this name, also waiting ones. Ignores errors, because none may be left. */
 async function cancel(name: string): Promise<void> {
   await call("scancel", ["--quiet", `--name=${name}`], { timeout: callMs }).catch(() => undefined);
 }

@@ -5,11 +5,11 @@ import type { FleetDocument } from "../fleet-document.js";
 import { lossText } from "../fleet-wording.js";
 import { fleetCellNames, slowPart } from "./fleet-text.js";
 
-/** Output for Slurm: a list of the nodes to avoid, and the commands that drain them. */
+/** Output for Slurm: a list of nodes to avoid, and commands that drain them. */
 
 /**
- * The nodes that are slow or have no valid result, compressed on one line; an empty line without any. Names that are no
- * host names are left out, and so are unreadable results, whose nodes are unknown.
+ * Nodes that are slow or have no valid result, compressed on one line, which may be empty. Leaves out names that are no
+ * host names, and unreadable results, whose nodes are unknown.
  */
 export function nodeListReport(document: FleetDocument): string {
   return `${nodeList(badNodes(document).flatMap(({ host }) => (isListable(host) ? [host] : [])))}\n`;
@@ -20,8 +20,8 @@ export function unlistedHosts(document: FleetDocument): string[] {
 }
 
 /**
- * Shell commands that drain the nodes in Slurm, one per reason; none is executed. They are commented out with # if most
- * nodes are bad, and for the slower part of a group.
+ * Shell commands that drain nodes in Slurm, one per reason, for the user to run. They are commented out if most nodes
+ * are bad, and for the slower part of a group.
  */
 export function drainReport(document: FleetDocument): string {
   const { notice, nodes, groups } = document;
@@ -50,25 +50,25 @@ export function drainReport(document: FleetDocument): string {
 }
 
 /**
- * Both values are in double quotes, without anything that a shell would interpret: isListable() ensures that for host
- * names, quotable() for the reason.
+ * Both values are in double quotes, and contain no special characters: isListable() checks names, quotable() cleans
+ * reasons.
  */
 function drainLine(hosts: readonly string[], reason: string): string {
   return `scontrol update nodename="${nodeList(hosts)}" state=drain reason="pinbench: ${quotable(reason)}"`;
 }
 
-/** A line for people; characters that could end it are escaped. */
+/** A comment line; line breaks in the text are escaped. */
 function comment(text: string): string {
   return `# ${asciiText(printableText(text))}`;
 }
 
-/** The text in ASCII, with blanks for all characters that are special in a shell or in Slurm. */
+/** The text in ASCII, with blanks for characters that are special in a shell or in Slurm. */
 function quotable(text: string): string {
   const safe = asciiText(printableText(text)).replaceAll(/[^A-Za-z0-9 .,:;%/+()_-]/g, " ");
   return safe.replaceAll(/ +/g, " ").trim();
 }
 
-/** The nodes to avoid, each with its largest loss, or else its state. Slow nodes come first. */
+/** Nodes to avoid, slow ones first, each with its largest loss or its state. */
 function badNodes(document: FleetDocument): { host: string; reason: string }[] {
   const nameOf = fleetCellNames(document);
   const slow = groupBy(document.outliers, ({ host }) => host);
@@ -86,22 +86,22 @@ function badNodes(document: FleetDocument): { host: string; reason: string }[] {
 }
 
 /**
- * Allowed host names in a list for Slurm or a shell: letters, digits, dots, hyphens and underscores, beginning with a
- * letter or digit. None of these is special in either.
+ * Host names that are not special in Slurm lists or a shell: letters, digits, dots, hyphens and underscores, beginning
+ * with a letter or digit.
  */
 const listableName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
 
-/** scontrol takes this for all nodes, in capitals or not (read_config.c, nodespec_to_hostlist()). */
+/** scontrol reads this name, in any case, as all nodes (read_config.c, nodespec_to_hostlist()). */
 const allNodes = /^all$/i;
 
-/** Whether a name may be in a list of nodes; others would be read as something else or as several, or be executed. */
+/** Whether a name is safe in a node list; others could be read as several nodes, or be executed. */
 export function isListable(host: string): boolean {
   return listableName.test(host) && !allNodes.test(host);
 }
 
 /**
- * The listable names, each once, in Slurm's format (its hostlist.c): those that differ only in the number at their end
- * share brackets, "login1,n[01-03,07]". Zeros before a number are part of the name.
+ * The listable names, each once, in Slurm's format (its hostlist.c): names that differ only in their last number share
+ * brackets, "login1,n[01-03,07]". Leading zeros are part of the name.
  */
 export function nodeList(hosts: Iterable<string>): string {
   const families = groupBy(new Set(hosts), (host) => host.replace(/\d+$/, "#"));
@@ -113,7 +113,7 @@ export function nodeList(hosts: Iterable<string>): string {
   return parts.sort().join(",");
 }
 
-/** Consecutive numbers of one width, as written: 8 and 08 are two numbers. */
+/** Ranges of consecutive numbers with equal width: 8 and 08 differ. */
 function spansOf(numbers: readonly string[]): string[] {
   const spans: [first: string, last: string][] = [];
   for (const next of numbers.toSorted((a, b) => a.length - b.length || (a < b ? -1 : 1))) {

@@ -9,8 +9,8 @@ import { lackingNodes, slowPart } from "./fleet-text.js";
 const mostSentences = 3;
 
 /**
- * The conclusions: wrong data, slow nodes, a slower part of a group, and nodes without a valid, complete result or without
- * a similar one. Those that are `shown` make the headline, the others are notes.
+ * The conclusions: wrong data, slow nodes, a slower part of a group, and nodes without a valid, complete or comparable
+ * result. `shown` ones are the headline, `others` are notes.
  */
 export function fleetAnswers(document: FleetDocument): { shown: Note[]; others: Note[] } {
   const all = [
@@ -84,7 +84,7 @@ export function groupNote(text: string, index: number, groups: readonly unknown[
 
 const mostListed = 36;
 
-/** The nodes' names, compressed if all are host names, or the first ones if they do not fit in a line. */
+/** Node names, compressed if all are host names; only the first ones if they do not fit on a line. */
 export function nodesText(nodes: readonly Pick<FleetNode, "host">[]): string {
   const hosts = [...new Set(nodes.map(({ host }) => host))];
   const text = hosts.every(isListable) ? nodeList(hosts) : hosts.join(", ");

@@ -18,10 +18,10 @@ export function fleetCharts(fleet: FleetDocument): StripChart[] {
   return fleet.groups.map((group, index) => chartOf(group, index, fleet, nameOf));
 }
 
-/** Most dots in a row: more are a smear, and for 80 000 GPUs the page would be as large as their results. */
+/** Maximum number of dots in a row: more overlap, and a page for 80 000 GPUs would be as large as their results. */
 const mostDots = 2000;
 
-/** All GPUs of a group against their median, one row per cell. */
+/** GPUs of a group relative to their median, one row per cell. */
 function chartOf(
   group: FleetGroup,
   index: number,

@@ -33,7 +33,7 @@ export function fleetFacts(document: FleetDocument): Fact[] {
   ];
 }
 
-/** The losses from which on a node or a GPU of a group is slow, the largest of each kind of copies. */
+/** Losses from which on a node or GPU of a group is slow; the largest for each kind of copies. */
 function boundsFact({ bounds }: FleetGroup, index: number, groups: readonly unknown[]): Fact[] {
   const texts = Object.entries(kindNames).flatMap(([kind, name]) => {
     const most = (key: "node" | "gpu" | "reference", what: string) => {

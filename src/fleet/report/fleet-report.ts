@@ -89,11 +89,11 @@ interface Row {
   node: FleetNode;
   gpu: GpuFigure | null;
   kind: FleetGroupCell | null;
-  /** The finding on this cell of the GPU, or of its whole node. */
+  /** The finding on this cell of the GPU or its whole node. */
   slow: FleetOutlier | undefined;
 }
 
-/** `change` is relative to the group's median, and below 0 for slower, also in latencies. Groups are counted from 1, as in tables. */
+/** `change` is relative to the group's median, and below 0 for slower, also in latencies. Groups count from 1. */
 const columnsFor = (document: FleetDocument): CsvColumn<Row>[] => [
   ["backend", () => (document.notice === null ? "cuda" : "emulated")],
   ["host", ({ node }) => node.host],

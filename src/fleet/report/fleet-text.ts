@@ -11,7 +11,7 @@ import {
   nodeStates,
 } from "../fleet-document.js";
 
-/** Since when it is slow: "2026-11-22", or "by 2026-11-22" if all results show it; null if unknown. */
+/** When it became slow: "2026-11-22", or "by 2026-11-22" if all results are slow; null if unknown. */
 export function sinceText({ since }: Pick<FleetOutlier, "since">): string | null {
   return since && `${since.lastHealthy === null ? "by " : ""}${since.startedAt.slice(0, 10)}`;
 }
@@ -28,7 +28,7 @@ export function fleetCellNames({ groups }: Pick<FleetDocument, "groups">): NameO
   };
 }
 
-/** What is slow of a node, from its outliers, the slowest first: "GPU 3 and 1 more GPU", or "all GPUs". */
+/** The slow part of a node, slowest first: "GPU 3 and 1 more GPU", or "all GPUs". */
 export function slowPart(outliers: readonly FleetOutlier[]): string {
   if (outliers.some(({ device }) => device === null)) return "all GPUs";
   const others = outliers.length - 1;
@@ -47,7 +47,7 @@ export function countGpus({ groups }: FleetDocument): number {
   return groups.reduce((sum, { devices }) => sum + devices, 0);
 }
 
-/** Relative change of speed from the group's median: -0.1 is 10 % less bandwidth, or the equivalent latency. */
+/** Relative change of speed from the group's median: -0.1 is 10 % less bandwidth, or the equivalent in latency. */
 export function speedChange(value: number, cell: Pick<FleetGroupCell, "median" | "unit">): number {
   return cell.unit === "us" ? cell.median / value - 1 : value / cell.median - 1;
 }

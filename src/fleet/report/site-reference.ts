@@ -10,7 +10,7 @@ import type { FleetDocument } from "../fleet-document.js";
 import { linkOfText } from "../node-figures.js";
 import { figuresOf } from "./fleet-text.js";
 
-/** The smallest tolerance, as for recorded machines; and the factor on the range of healthy GPUs. */
+/** Smallest tolerance, as for recorded machines, and factor on the distance of the lowest healthy GPU. */
 const leastTolerance = 0.05;
 const rangeFactor = 2;
 
@@ -24,9 +24,9 @@ interface HealthyFigure {
 }
 
 /**
- * A site's own reference from the fleet's GPUs that are not slow: for each model, the median share of the link's limit
- * that its pinned copies reach. The tolerance is twice the distance of the lowest, at least 5 %. Throws a PinbenchError
- * if no GPU counts.
+ * A site's own reference, from the fleet's healthy GPUs: for each model, the median share of the link's limit reached
+ * by pinned copies. Tolerance: twice the distance of the lowest GPU, at least 5 %. Throws a PinbenchError if no GPU
+ * counts.
  */
 export function siteReferenceOf(document: FleetDocument): SiteReference {
   const models = groupBy(healthyFigures(document), ({ gpu }) => gpu);
@@ -38,7 +38,7 @@ export function siteReferenceOf(document: FleetDocument): SiteReference {
   });
 }
 
-/** Those of compared nodes that are not slow, without groups with a slower part: which are healthy there is unknown. */
+/** Figures of compared nodes that are not slow, without groups that have a slower part. */
 function healthyFigures(document: FleetDocument): HealthyFigure[] {
   const slow = new Set(document.outliers.map(({ host }) => host));
   return document.groups.flatMap(({ facts, slowPart, cells }, groupIndex) => {
@@ -61,7 +61,6 @@ function healthyFigures(document: FleetDocument): HealthyFigure[] {
   });
 }
 
-/** Empty without figures of both directions. */
 function listedOf(gpu: string, figures: readonly HealthyFigure[], date: string): SiteReference["listed"] {
   const ways = groupBy(figures, ({ direction, devices }) => `${direction} ${devices}`);
   const shares = new Map([...ways].map(([way, ones]) => [way, ones.map(({ shareOfLimit }) => shareOfLimit)]));

@@ -6,8 +6,8 @@ import { Guard, notedProcesses, removeScratch, signalGroup } from "../processes.
 import { makeTemporaryFolder } from "../temporary-folder.js";
 
 /**
- * A Python program that exchanges messages with pinbench, and the parser of its lines: null for a line that is no
- * message.
+ * A Python program that exchanges messages with pinbench, and the parser of its lines, which returns null if a line is
+ * no message.
  */
 export interface SpokenProgram<Heard> {
   path: string;
@@ -26,8 +26,8 @@ export interface Exit {
 }
 
 /**
- * A Python program in its own session and process group: Ctrl-C does not reach it, and all its processes can be ended
- * together. It sends over descriptor 3.
+ * A Python program in its own session and process group. Ctrl-C does not reach it, and all its processes can be ended
+ * together. It sends messages over descriptor 3.
  */
 export class PythonProcess<Heard, Told extends object> {
   /** Folder for sockets between its processes, and for their stacks while they hang. */
@@ -44,7 +44,7 @@ export class PythonProcess<Heard, Told extends object> {
   #ended: Exit | null = null;
 
   /**
-   * `environment` is added to this process' own. Throws if the program cannot be started at all; most such errors come
+   * `environment` extends this process' own. Throws if the program cannot be started at all; most start errors arrive
    * by `exit`.
    */
   constructor(python: string, program: SpokenProgram<Heard>, environment: Record<string, string> = {}) {
@@ -65,10 +65,10 @@ export class PythonProcess<Heard, Told extends object> {
     }
     this.#family.root = this.#child.pid ?? null;
     this.#guard.watch(this.#child.pid);
-    // Without free descriptors, none is made.
+    // Without free descriptors there are no streams.
     const [, stdout, stderr, control] = (this.#child.stdio ?? []) as unknown as (Duplex | undefined)[];
     this.#control = control;
-    // All of them end with the process; later writes are lost, as they may be.
+    // All streams end with the process, and later writes may be lost.
     for (const stream of [stdout, stderr, control]) stream?.on("error", () => undefined);
     stdout?.resume();
     stderr?.setEncoding("utf8").on("data", (text: string) => {
@@ -86,7 +86,7 @@ export class PythonProcess<Heard, Told extends object> {
     return this.#stderr.replaceAll("\0", "").trim() || null;
   }
 
-  /** Discards earlier output, which does not concern what follows. */
+  /** Discards earlier output, because it does not concern later events. */
   forgetStderr(): void {
     this.#stderr = "";
   }
@@ -100,7 +100,7 @@ export class PythonProcess<Heard, Told extends object> {
     if (this.#child.pid !== undefined) signalGroup(this.#child.pid, signal);
   }
 
-  /** Lets an idle program end by itself, and ends the rest by force. */
+  /** Lets an idle program end by itself; otherwise ends it by force. */
   async close(): Promise<void> {
     if (this.#ended === null) {
       this.send({ type: "exit" });
@@ -109,13 +109,13 @@ export class PythonProcess<Heard, Told extends object> {
     await this.kill();
   }
 
-  /** Ends all of it at once and removes its files. */
+  /** Kills the program and its processes at once, and removes its files. */
   async kill(): Promise<void> {
     await this.#family.kill([this.#child.pid ?? 0, ...notedProcesses(this.scratch)]);
     removeScratch(this.scratch);
     this.#guard.dismiss();
     this.#control?.destroy();
-    // Processes that have cleared their environment are out of reach, and may hold these for any time.
+    // Processes that cleared their environment cannot be found, and may keep these open forever.
     this.#child.stdout?.destroy();
     this.#child.stderr?.destroy();
   }
@@ -127,13 +127,13 @@ export class PythonProcess<Heard, Told extends object> {
     });
     const messages = this.#readMessages();
     const ended = await exit;
-    // Its last output is still in the socket; a process that it left behind may hold its stderr.
+    // Waits for output that is still in the socket, but not for long: a leftover process may hold stderr open.
     await Promise.race([messages, sleep(200, undefined, { ref: false })]);
     this.#ended = ended;
     return ended;
   }
 
-  /** A program that sends garbled lines (the data set may write to its pipe) can be asked nothing more. */
+  /** Garbled lines mean that the data set may write to its pipe, so the program cannot be used any more. */
   #hear(line: string): void {
     const message = this.#program.read(line);
     if (message === null) {

@@ -4,8 +4,8 @@ import { PinbenchError } from "../../errors.js";
 import { shortageOf } from "../../machine-shortage.js";
 
 /**
- * The Python in whose environment pinbench was installed, set by the wheel's launcher; null if pinbench was installed
- * otherwise, or if that environment has no torch and so cannot train.
+ * The Python environment in which pinbench was installed, set by the wheel's launcher. Null for other installations, or
+ * if that environment has no torch and so cannot train.
  */
 function ownPython({ PINBENCH_PYTHON: named }: NodeJS.ProcessEnv): string | null {
   return named && isAbsolute(named) ? named : null;
@@ -16,15 +16,15 @@ export function usualPython(environment: NodeJS.ProcessEnv): string {
 }
 
 /**
- * The PATH for a training job's command: unchanged, except that a wheel's environment comes first if it is missing, as
- * if it were activated. So `python` and `torchrun` are those of this pinbench, and an order chosen by the user remains.
+ * The PATH for a training command. If a wheel's environment is missing in it, it comes first, as if activated, so that
+ * `python` and `torchrun` are those of this pinbench. An order chosen by the user stays.
  */
 export function trainingPath(environment: NodeJS.ProcessEnv): string | undefined {
   const { PATH: path } = environment;
   const python = ownPython(environment);
   if (python === null) return path;
   const folder = dirname(python);
-  // Without a PATH the system uses a default one.
+  // The system's default without a PATH.
   const folders = (path ?? "/usr/local/bin:/usr/bin:/bin").split(delimiter);
   return folders.includes(folder) ? path : [folder, ...folders].join(delimiter);
 }
@@ -43,8 +43,8 @@ export function cannotBeStarted(python: string, error: NodeJS.ErrnoException): P
 }
 
 /**
- * The message in a line of JSON from another process; null for other lines, which may be anything. The shape is checked
- * first, because a wrong field would otherwise look like a fault of pinbench, far from its source.
+ * The message in a JSON line from another process; null for any other line. Checks the shape first: a wrong field would
+ * otherwise look like a fault of pinbench, far from its source.
  */
 export function readLine<Message extends z.ZodType>(
   line: string,

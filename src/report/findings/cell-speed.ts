@@ -2,12 +2,12 @@ import type { CellResult, CellStats, Distribution } from "../../results/cell-sch
 import { figureInterval, type IntervalEstimate } from "../../results/figure-interval.js";
 import { isMeasured, statsOf, wholeOf } from "../../results/naming/cell-figure.js";
 
-/** Whether a finding may rest on a cell. The host's own copies are no copies to or from a device. */
+/** Whether findings may use a cell. The host's own copies involve no device. */
 export function isEvidence(cell: CellResult): boolean {
   return isMeasured(cell) && cell.outcome !== null && cell.memory !== "host";
 }
 
-/** What a cell measured: its rates in GB/s, or for latencies its times in µs. Null without figures. */
+/** A cell's figures: rates in GB/s, or times in µs for latency. Null without figures. */
 export function figuresOf(
   cell: CellResult,
   moved: CellStats["direction"] = wholeOf(cell.direction),
@@ -16,7 +16,7 @@ export function figuresOf(
   return (cell.mode === "latency" ? stats?.latencyUs : stats?.bandwidthGBps) ?? null;
 }
 
-/** A cell's speed with its interval: its rate in GB/s, or for latencies copies per µs. Null without an interval. */
+/** A cell's speed with its interval: GB/s, or copies per µs for latency. Null without an interval. */
 export function speedOf(
   cell: CellResult,
   moved: CellStats["direction"] = wholeOf(cell.direction),

@@ -23,10 +23,9 @@ export interface ComparedFinding extends Finding {
 }
 
 /**
- * What each kind of cells shows against its natural counterpart: pinned memory against pageable, other kinds against
- * pinned, a variant against the same copies alone, blocks against a loop. One finding a kind: at its largest size (for
- * latencies the smallest, for blocks the smallest block), with the fewest workers; of several devices, pairs or numbers
- * of chunks the worst.
+ * Compares each kind of cell with its counterpart: pinned memory with pageable, other kinds with pinned, a variant with
+ * the same copies alone, blocks with a loop. One finding per kind: at the largest size (latency: the smallest; blocks:
+ * the smallest block), with the fewest workers; of several devices, pairs or numbers of chunks the worst.
  */
 export function comparisons(document: ResultDocument): ComparedFinding[] {
   const evidence = document.cells.filter(isEvidence);
@@ -74,7 +73,7 @@ const omitted = ({ chunks, blockBytes, together }: CellResult) => ({
 const fewestWorkers = 1;
 const oneWorker = "1 worker";
 
-/** Null without a counterpart that was measured. */
+/** Null if no counterpart was measured. */
 function comparisonOf(cell: CellResult, evidence: readonly CellResult[]): Comparison | null {
   const speed = speedOf(cell);
   const found = counterpartOf(cell, evidence);

@@ -6,7 +6,7 @@ import type { ResultDocument } from "../../results/schema.js";
 import { mostRuns } from "../../settings/table.js";
 import { groupBy } from "../../stats/group-by.js";
 
-/** What a document shows about one thing: a row of a table, and possibly a sentence of the headline. */
+/** A finding about one thing: a row of a table, and perhaps a sentence of the headline. */
 export interface Finding {
   /** A cell's name, as `cellNames()` has it, or another thing's. */
   subject: string;
@@ -28,7 +28,7 @@ const verdictOf: Readonly<Record<IntervalOrder, Finding["verdict"]>> = {
   open: "undecided",
 };
 
-/** What may decide it: more runs than the result has, five at least. */
+/** More runs may decide it: twice the result's, at least five. */
 export function hintIfUndecided({ runs }: Pick<ResultDocument["run"], "runs">): string {
   return `Use --runs ${Math.min(mostRuns, Math.max(5, 2 * (runs?.length ?? 1)))}.`;
 }
@@ -98,7 +98,7 @@ export function findingGrid(findings: readonly Finding[], scope: string): Grid &
   };
 }
 
-/** Fewest runs whose interval is one between runs. */
+/** Fewest runs with an interval between runs. */
 const leastRuns = 3;
 
 /** What the intervals of a result cover: "of this run", or "between 5 runs". */

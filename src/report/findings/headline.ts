@@ -33,11 +33,11 @@ interface ResultFindings {
   compared: readonly ComparedFinding[];
   /** Cut-offs of blocks and NUMA nodes. */
   others: readonly Finding[];
-  /** Slow copies of memory whose copies are steady by nature. */
+  /** Slow copies of memory kinds whose copies are normally steady. */
   unstable: Finding | null;
 }
 
-/** Of each kind of variant, what loses or gains most. */
+/** Of each variant, the finding with the largest gain or loss. */
 function worstOfVariants(compared: readonly ComparedFinding[]): Finding[] {
   const kinds = new Set(compared.flatMap(({ variant }) => (variant === "plain" ? [] : [variant])));
   const distance = ({ ratio, verdict }: ComparedFinding) =>
@@ -76,9 +76,9 @@ interface MainCopies {
 }
 
 /**
- * The copies that a result is about: of the first device, rates before latencies, one way before both, at the largest
- * size (for latencies the smallest), with pinned and pageable memory if both were measured, by the fewest workers. Null
- * without plain copies.
+ * The copies that a result is mainly about: first device; rates before latencies; one direction before both; the
+ * largest size (latency: the smallest); pinned and pageable memory if both were measured; fewest workers. Null without
+ * plain copies.
  */
 function mainCopies(cells: readonly CellResult[]): MainCopies | null {
   const preferring = (some: readonly CellResult[], isBetter: (cell: CellResult) => boolean) =>
@@ -117,7 +117,7 @@ function directionsOf(cells: readonly CellResult[]): DirectionCopies[] {
   });
 }
 
-/** Its rate in GB/s, or for latencies copies per µs; of a cell with figures. */
+/** Speed of a cell with figures: GB/s, or copies per µs for latency. */
 function speedIn(cell: CellResult): number {
   const { median } = figuresOf(cell)!;
   return cell.mode === "latency" ? 1 / median : median;
@@ -244,7 +244,7 @@ export function mainFigures(document: ResultDocument): Fact[] {
   ];
 }
 
-/** The main figures of a run that goes on, for a line that cannot wrap; null without any. */
+/** The main figures of a run in progress, for a line that cannot wrap; null without any. */
 export function preliminaryFigures(document: ResultDocument): string | null {
   const main = mainCopies(document.cells.filter((cell) => isMeasured(cell) && cell.memory !== "host"));
   const pairs = main?.directions.filter(isPair) ?? [];

@@ -55,7 +55,7 @@ function crossedFindings(document: ResultDocument): Finding[] {
   return [ratioFinding({ subject, figure: "rate", against }, [cost.far, cost.near], "below")];
 }
 
-/** What makes figures of nodes doubtful: memory that the system put elsewhere, or does not report. */
+/** Why figures of nodes may be wrong: memory that the system put on another node, or whose node it does not report. */
 export function nodeNotes(document: ResultDocument): Note[] {
   const placed = placedCells(document).filter(({ stats }) => stats.length > 0);
   const elsewhere = ascending(placed.filter(isElsewhere).map(({ memoryNode }) => memoryNode));
@@ -74,8 +74,8 @@ export function nodeNotes(document: ResultDocument): Note[] {
 }
 
 /**
- * Commands to paste that bind programs to the nearest nodes; null if no node is nearer than another. Frameworks that choose
- * nodes themselves follow sysfs: where it is wrong, they get the nodes by name.
+ * Commands that bind programs to the nearest nodes; null if no node is nearer than another. Frameworks that choose
+ * nodes themselves follow sysfs: if sysfs is wrong, the commands name the nodes.
  */
 export function bindingCommands(document: ResultDocument): string | null {
   const verdicts = verdictsOnNodes(document);
@@ -93,7 +93,7 @@ export function bindingCommands(document: ResultDocument): string | null {
     return `CUDA_VISIBLE_DEVICES=${own.map((device) => visibleName(document, device)).join(",")} ${bound} COMMAND`;
   });
   const areOwnCpus = nodes.every((node, i) => node === cpuNodes[i]);
-  // torchrun takes the CPUs of sysfs's node, and ends if this process may use none of them.
+  // torchrun takes the CPUs of sysfs's node, and exits if this process may use none of them.
   const isSysfsRight = verdicts.every(
     ({ verdict: { best, costs }, sysfsNode }) => best === sysfsNode || costs.length === 0,
   );
@@ -117,8 +117,8 @@ export function bindingCommands(document: ResultDocument): string | null {
 }
 
 /**
- * A device as CUDA_VISIBLE_DEVICES takes it: by its UUID, as numbers are others' where the variable is set already (CUDA C++
- * Programming Guide, "CUDA Environment Variables"). Its number without a UUID.
+ * A device as CUDA_VISIBLE_DEVICES takes it: by UUID, because numbers change meaning if the variable is set already
+ * (CUDA C++ Programming Guide, "CUDA Environment Variables"). Without a UUID, its number.
  */
 function visibleName({ devices }: ResultDocument, ordinal: number): string {
   return devices.find((device) => device.ordinal === ordinal)?.uuid ?? String(ordinal);

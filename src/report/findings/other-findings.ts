@@ -45,9 +45,9 @@ function moreSamples({ samplesPerCell, budgetNs }: NonNullable<ResultDocument["p
 }
 
 /**
- * The cell whose average rate is farthest below its median, and the number of others: of those whose copies are steady
- * by nature (`isSteady()`), or of the others. Null without any. A single interrupt can change the average of small
- * copies, so latencies do not count.
+ * The cell whose average rate is farthest below its median, and the number of others, among steady copies
+ * (`isSteady()`) or among all others. Null without any. Latency cells do not count, because a single interrupt can
+ * change the average of small copies.
  */
 export function unstableFinding(document: ResultDocument, isOfSteady: boolean): Finding | null {
   const [worst, ...others] = requestedCells(document)
@@ -57,7 +57,7 @@ export function unstableFinding(document: ResultDocument, isOfSteady: boolean): 
         .filter(({ direction }) => direction !== "sum")
         .map((stats) => ({ cell, stats, share: lostShare(stats) ?? 0 })),
     )
-    // A share of 1 comes from rounding contradictory figures: there is no mean to show.
+    // A share of 1 comes from rounding contradictory figures, and leaves no mean to show.
     .filter((one) => one.share >= leastLostShare && one.share < 1)
     .sort((a, b) => b.share - a.share);
   if (worst === undefined) return null;

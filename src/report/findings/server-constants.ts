@@ -3,16 +3,14 @@ import type { ResultDocument } from "../../results/schema.js";
 import type { BlockWay } from "../../settings/choices.js";
 import { formatSize, KiB } from "../../settings/units.js";
 
-/*
- * The result of `--blocks auto` as settings of inference servers, by their own names.
- */
+/* The result of `--blocks auto` as settings of inference servers, under the servers' names. */
 
 type WayChoice = { fromBytes: number; leastCount: number } | "kernel" | "direct";
 
 /**
- * Lines to paste for servers that choose between a kernel and copies by block size; null if nothing is certain. They
- * have one setting for both directions, or one for H2D only, for which a request waits: H2D decides, and D2H if H2D was
- * not measured.
+ * Settings to paste for servers that choose between a kernel and copies by block size; null if nothing is certain.
+ * Servers have one setting for both directions, or only for H2D, which requests wait for: so H2D decides, or D2H if H2D
+ * was not measured.
  */
 export function serverConstants({ blockCutoffs }: Pick<ResultDocument, "blockCutoffs">): string | null {
   const [first] = blockCutoffs ?? [];
@@ -29,7 +27,7 @@ export function serverConstants({ blockCutoffs }: Pick<ResultDocument, "blockCut
   return [...(h2d == null ? [] : vllmLines(h2d)), ...sglangLines(choice), ...lmcacheLines(choice)].join("\n");
 }
 
-/** For the most blocks with a cut-off; null if unknown. */
+/** The choice for the largest number of blocks with a cut-off; null if unknown. */
 function choiceOf(columns: readonly BlockCutoffs[]): WayChoice | null {
   const changes = columns.flatMap(({ blockCount, cutoffs }) => {
     const cutoff = cutoffs.find(({ below, above }) => below === "kernel" && isDirect(above));

@@ -21,8 +21,8 @@ import {
 } from "./cell-points.js";
 
 /**
- * Bandwidth by block size, if several were measured: a chart for each direction and kind of memory, with a curve for
- * each way, and one for the same bytes in one piece.
+ * Bandwidth by block size, if several were measured. There is a chart for each direction and kind of memory, with a
+ * curve per method and one for the same bytes in one piece.
  */
 export function blockCharts(document: ResultDocument): CurveChart[] {
   const aloneOf = aloneIn(document.cells);
@@ -36,7 +36,7 @@ export function blockCharts(document: ResultDocument): CurveChart[] {
   );
 }
 
-/** The number of blocks in a copy, if one block size was copied in several numbers: each has its own chart then. */
+/** The number of blocks in a copy, if a block size has several such numbers: each then has its own chart. */
 function countIn(blocks: readonly CellResult[], { sizeBytes, blockBytes = 1 }: CellResult): number | null {
   const kinds = new Set(blocks.map((one) => `${one.blockBytes}/${one.sizeBytes}`));
   const isVaried = kinds.size > new Set(blocks.map((one) => one.blockBytes)).size;

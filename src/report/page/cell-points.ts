@@ -10,24 +10,22 @@ import { formatSize } from "../../settings/units.js";
 import { ascending, relativeHalfWidth } from "../../stats/order-statistics.js";
 import { movedIn } from "../tables/cell-table.js";
 
-/*
- * The figures of cells as points of curves, and the common properties of such charts' axes.
- */
+/* Cells' figures as points of curves, and common properties of the charts' axes. */
 
-/** From 0, so that heights compare as rates do. */
+/** Starts at 0, so that heights are proportional to rates. */
 export const rateAxis: Axis = { label: "GB/s", scale: "linear", includes: [0], format: formatTick };
 
-/** The axis of sizes, marked at the measured ones; logarithmic, because they are multiples of each other. */
+/** An axis of sizes with ticks at the measured ones; logarithmic, because sizes are multiples of each other. */
 export function sizeAxis(sizes: readonly number[], label = "size of a copy"): Axis {
   return { label, scale: "log", ticks: ascending(sizes), format: formatSize };
 }
 
-/** A round number for an axis, without rounding errors of binary fractions. */
+/** A number without rounding errors of binary fractions. */
 export function formatTick(value: number): string {
   return String(Number(value.toPrecision(6)));
 }
 
-/** The rate of a cell with its interval, at `x`; no point if it was not measured. `at` describes its place. */
+/** A cell's rate and interval at `x`; no point if it was not measured. `at` describes the x value. */
 export function ratePoint(
   cell: CellResult | undefined,
   moved: CellStats["direction"],
@@ -41,7 +39,7 @@ export function ratePoint(
   return [{ x, y: median, low, high, text, ...openness(cell) }];
 }
 
-/** The time of one copy of a cell, and the time that 99 of 100 do not exceed; no point if it was not measured. */
+/** A cell's median time of one copy, and the 99th percentile; no point if it was not measured. */
 export function latencyPoint(
   cell: CellResult | undefined,
   moved: CellStats["direction"],
@@ -60,7 +58,7 @@ export function joinedCurve(name: string, style: number, points: readonly ChartP
   return ordered.length === 0 ? [] : [{ name, style, isJoined: true, points: ordered }];
 }
 
-/** The figures of a cell with charts: for both directions at once, the sum of rates, but each direction's latency. */
+/** Figures of a cell with charts: for bidir the sum of the rates, but each direction's latency. */
 export function movedInCharts(
   direction: CellResult["direction"],
   mode: CellResult["mode"],
@@ -81,8 +79,8 @@ function openness({ outcome }: CellResult): { isOpen?: boolean } {
 }
 
 /**
- * The course of each curve in words: "pinned 17.7 GB/s at 64 KiB, 55.4 at 256 MiB". The curves with the highest ends,
- * as many as a sentence can hold.
+ * Curves in words: "pinned 17.7 GB/s at 64 KiB, 55.4 at 256 MiB". Takes the curves with the highest ends, as many as
+ * fit into a sentence.
  */
 export function describeCurves(
   curves: readonly Curve[],
@@ -103,7 +101,7 @@ export function describeCurves(
 
 const mostCourses = 6;
 
-/** The meaning of lines across a chart: " A line shows the link's limit, 63.0 GB/s."; empty without any. */
+/** Explains lines across a chart: " A line shows the link's limit, 63.0 GB/s."; empty without any. */
 export function describeRules(rules: readonly RuleLine[]): string {
   return rules.map(({ label }) => ` A line shows the ${label}.`).join("");
 }
@@ -116,8 +114,8 @@ export function otherWorkers(shown: number, cells: readonly { workers: number }[
 type ChartSubject = Pick<CellResult, "device" | "mode" | "cache">;
 
 /**
- * The name for `--chart`: "h2d-by-size", "gpu1-h2d-latency-warm-by-size". It has the device if there are several and
- * the chart is for one; and mode and cache state unless they are throughput and cold.
+ * The name for `--chart`: "h2d-by-size", "gpu1-h2d-latency-warm-by-size". Includes the device if there are several and
+ * the chart is for one; and mode and cache unless they are throughput and cold.
  */
 export function chartName(
   document: ResultDocument,

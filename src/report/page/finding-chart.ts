@@ -3,7 +3,7 @@ import { formatChange, formatChangeTick } from "../../draw/numbers.js";
 import type { ResultDocument } from "../../results/schema.js";
 import { type ComparedFinding, comparisons } from "../findings/comparisons.js";
 
-/** The variants whose findings are shares of a rate, which one axis can show. */
+/** Variants whose findings are shares of a rate, so that one axis can show them. */
 const shown: readonly ComparedFinding["variant"][] = ["beside", "pipeline", "together"];
 
 const kinds = ["slower", "same", "faster", "undecided"] as const;

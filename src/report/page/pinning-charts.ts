@@ -96,7 +96,7 @@ function chartOf(document: ResultDocument, cells: readonly CellResult[], workers
   ];
 }
 
-/** The directions with at least two sizes. Their styles differ from those of the usual kinds of memory. */
+/** Directions with two or more sizes. Their styles differ from those of memory kinds. */
 function curvesOf(cells: readonly CellResult[], workers: number): Curve[] {
   return directions.flatMap((direction, index): Curve[] => {
     const some = cells.filter((cell) => cell.direction === direction && cell.workers === workers);
@@ -113,7 +113,7 @@ function curvesOf(cells: readonly CellResult[], workers: number): Curve[] {
 
 const firstDirectionStyle = 5;
 
-/** The ratio of the medians with its interval: wide if both are noisy, because common noise counts twice. */
+/** The ratio of the medians; its interval is wide if both are noisy, because common noise counts twice. */
 function gainPoint(cells: readonly CellResult[], direction: Direction): ChartPoint[] {
   const [pinned, pageable] = (["pinned", "pageable"] as const).map((memory) => {
     const cell = cells.find((one) => one.memory === memory);

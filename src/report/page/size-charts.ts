@@ -30,7 +30,7 @@ export function sizeCharts(document: ResultDocument): CurveChart[] {
     .flatMap((group) => chartsOf(document, group));
 }
 
-/** Rates of both directions at once are summed; their latencies have two charts. */
+/** Rates of both directions at once are added; their latencies have two charts. */
 function chartsOf(document: ResultDocument, group: CellGroup): CurveChart[] {
   const { direction, mode } = group;
   const cells = ofFewestWorkers(group.cells.filter(({ workerKind }) => workerKind === "thread"));
@@ -72,7 +72,7 @@ function chartsOf(document: ResultDocument, group: CellGroup): CurveChart[] {
   });
 }
 
-/** A PCIe link has its limit in each direction at the same time. */
+/** A PCIe link has this limit in each direction at the same time. */
 function limitRules(direction: CellResult["direction"], limitGBps: number | null): RuleLine[] {
   if (limitGBps === null || direction === "d2d") return [];
   const [value, what] =
@@ -80,7 +80,7 @@ function limitRules(direction: CellResult["direction"], limitGBps: number | null
   return [{ axis: "y", value, label: `${what}, ${formatGBps(value)} GB/s` }];
 }
 
-/** The cells with the fewest workers that were measured at two or more sizes: one worker shows the copy itself. */
+/** The cells with the fewest workers that have two or more sizes: one worker shows the copy itself. */
 function ofFewestWorkers(cells: readonly CellResult[]): CellResult[] {
   for (const workers of ascending(cells.map((cell) => cell.workers))) {
     const some = cells.filter((cell) => cell.workers === workers);

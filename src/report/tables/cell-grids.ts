@@ -36,7 +36,7 @@ interface Table extends CellGroup {
   /** The requested precision of the run, as a relative half-width. */
   precision: number;
   devices: readonly DeviceRecord[];
-  /** The cell with the rate of another one alone; undefined if it was not planned. */
+  /** Finds the cell whose rate another cell is compared with; undefined if it was not planned. */
   aloneOf: (cell: CellResult) => CellResult | undefined;
 }
 
@@ -49,7 +49,7 @@ export function cellGrids(document: ResultDocument): Captioned[] {
   const explained = new Set<string>();
   return groupCells(document).map((group) => {
     const { footnote, ...grid } = layouts[group.variant]({ ...group, ...shared });
-    // The explanation of a kind of table appears once.
+    // Each kind of table is explained once.
     const isNew = footnote !== undefined && !explained.has(footnote);
     if (isNew) explained.add(footnote);
     return { caption: group.title, ...grid, ...(isNew ? { footnote } : {}) };
@@ -70,7 +70,7 @@ const layouts: Readonly<Record<Variant, (table: Table) => Grid>> = {
 const cellOf = (row: readonly CellResult[], part: Partial<CellResult>) =>
   row.find((cell) => Object.entries(part).every(([key, value]) => cell[key as keyof CellResult] === value));
 
-/** Several kinds of memory are columns, followed by the gain from pinning and the share of the link. */
+/** A column per kind of memory, then the gain from pinning and the share of the link. */
 function oneWayGrid({ cells, memories, mode, direction, precision }: Table): Grid {
   const moved = wholeOf(direction);
   const isLatency = mode === "latency";
@@ -126,7 +126,7 @@ function bothWaysGrid({ cells, memories, mode, linkLimitGBps, precision }: Table
         figures: [
           ...moved.flatMap((one) => tableFigures(cell, one, mode, precision)),
           ...(hasGain ? [cell === pageable ? blank : gainFigure(cell, pageable, "sum")] : []),
-          // A PCIe link has its limit in each direction at the same time.
+          // A PCIe link has this limit in each direction at the same time.
           ...(limitGBps === null
             ? []
             : [shareFigure(sumGBps === undefined ? null : sumGBps / (2 * limitGBps))]),
@@ -162,7 +162,7 @@ function loadGrid({ cells, precision, aloneOf }: Table, rowLabels: readonly Labe
         medianFigure(aloneOf(cell!), moved, precision),
         medianFigure(cell, moved, precision),
         shareFigure(shareOfSpeed(cell, aloneOf(cell!), moved)),
-        // There is one load, whatever directions are copied.
+        // All directions share one load.
         ...(i === 0 ? loadFigures(cell!) : [blank, blank, blank]),
       ],
     })),
@@ -205,7 +205,7 @@ function pipelineGrid({ cells, precision, aloneOf }: Table): Grid {
   return { ...grid, footnote: "each kernel starts after the copy of its chunk; gain: over 1 chunk" };
 }
 
-/** The number of blocks and of workers is shown only if it tells rows apart. */
+/** The number of workers is shown only if some cells have several. */
 function blockLabels({ cells }: Table): Label[] {
   const hasWorkers = cells.some(({ workers }) => workers > 1);
   return [labels.block, labels.count, ...(hasWorkers ? [labels.workers] : []), labels.memory];
@@ -311,7 +311,7 @@ function nodeGrid({ cells, precision, devices }: Table): Grid {
 
 const mostBriefRows = 12;
 
-/** The rates of plain copies one way by the fewest workers: a row for each device, direction and size. Null without any. */
+/** Rates of plain one-way copies with the fewest workers: a row per device, direction and size. Null without any. */
 export function briefGrid(document: ResultDocument): Captioned | null {
   const fewest = groupCells(document)
     .filter(
@@ -331,7 +331,7 @@ export function briefGrid(document: ResultDocument): Captioned | null {
   const cells = fewest.flatMap(({ cell, isLargest }) =>
     rows.size <= mostBriefRows || isLargest ? [cell] : [],
   );
-  // A narrow screen shows the first columns first.
+  // A narrow screen shows the leading columns first.
   const memories = inOrder(
     [...new Set(["pinned" as const, ...hostMemories])],
     cells.map(({ memory }) => memory),

@@ -9,22 +9,22 @@ import { besides, caches, directions, memories, modes } from "../../settings/cho
 import { formatSize } from "../../settings/units.js";
 import { groupBy } from "../../stats/group-by.js";
 
-/** The cells of one table. Those of a plain table differ only in kind of memory, size and workers. */
+/** Cells of one table. In plain tables they differ only in memory, size and workers. */
 export interface CellGroup {
   variant: Variant;
-  /** The limit of the link in GB/s, in tables of several devices that of the first; null if unknown. */
+  /** Link limit in GB/s, for several devices that of the first; null if unknown. */
   linkLimitGBps: number | null;
   direction: CellResult["direction"];
   mode: CellResult["mode"];
-  /** Distinguishes the table from others; common properties of the whole document are left out. */
+  /** Distinguishes the table from others; omits properties that the whole document shares. */
   title: string;
   memories: CellResult["memory"][];
   cells: readonly CellResult[];
 }
 
 /**
- * The cells of a result by table, in the order of device, direction, mode and cache. Those of variants follow the plain
- * ones that they are compared with, and tables of several devices come last.
+ * A result's cells by table, in the order of device, direction, mode and cache. Variants follow the plain cells that
+ * they are compared with; tables of several devices come last.
  */
 export function groupCells(document: ResultDocument): CellGroup[] {
   const cells = requestedCells(document);
@@ -107,7 +107,7 @@ function byTable(a: CellResult, b: CellResult): number {
     : String(one[at]).localeCompare(String(other[at]));
 }
 
-/** The cells in tables: all except the controls of host memory that neither `--memory host` nor `--cells` requests. */
+/** Cells to show in tables: omits controls of host memory, unless `--memory host` or `--cells` requested them. */
 export function requestedCells({ cells, plan }: ResultDocument): CellResult[] {
   const { memory, cells: ids } = plan?.settings ?? {};
   const isHostRequested = memory?.includes("host") || ids?.some((id) => parseCellId(id).memory === "host");

@@ -5,9 +5,7 @@ import { blockWays, directions, memories, peerPaths } from "../../settings/choic
 import { formatSize } from "../../settings/units.js";
 import { groupBy } from "../../stats/group-by.js";
 
-/*
- * Tables of cells: some properties of a cell name its row, another one its column.
- */
+/* Tables of cells: some properties name a cell's row, another one its column. */
 
 export interface Label {
   column: Column;
@@ -33,12 +31,12 @@ const numberLabel = (
 
 const isProcess = ({ workerKind }: CellResult) => workerKind === "process";
 
-/** Pageable memory is read and written by a CPU, whose node matters then. */
+/** A CPU accesses pageable memory, so the CPU's node matters. */
 const isTouched = ({ memory }: CellResult) => memory === "pageable" || memory === "staged";
 
 export const labels = {
   size: numberLabel("size", ({ sizeBytes }) => sizeBytes, formatSize),
-  /** Threads, unless noted. */
+  /** Number of threads, unless noted. */
   workers: {
     column: numberColumn("workers"),
     of: (cell) => figure(String(cell.workers), isProcess(cell) ? "as processes" : ""),
@@ -91,8 +89,8 @@ export interface Line {
 }
 
 /**
- * The cells with equal labels are a row, in the labels' order. `linesOf` has the lines of a row, whose cells it takes;
- * `columns` are those of the lines' figures.
+ * A table with a row per set of cells with equal labels, sorted by these. `linesOf` returns the lines for a set's
+ * cells; `columns` are the columns of their figures.
  */
 export function cellTable(
   cells: readonly CellResult[],

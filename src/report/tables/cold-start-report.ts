@@ -19,9 +19,8 @@ import type { PinningCost } from "../../settings/schema-parts.js";
 import { formatMeasuredTime, formatSize } from "../../settings/units.js";
 
 /**
- * The cold starts of a result, one per device: costs that are paid once, before any figure of the tables. The first
- * line has driver, context and first copy; the table has the costs of memory by size and kind, if they were
- * measured.
+ * Cold starts of a result, one per device: costs that are paid once, before any table's figures. The first line has
+ * driver, context and first copy. A table has costs of memory by size and kind, if measured.
  */
 export function coldStartReports({ coldStart, devices }: ResultDocument): Block[] {
   return coldStart.map((costs) => {

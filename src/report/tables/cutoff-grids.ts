@@ -8,9 +8,8 @@ import { formatSize } from "../../settings/units.js";
 import { groupBy } from "../../stats/group-by.js";
 
 /**
- * The result of `--blocks auto`: a table for each device, direction, kind of memory and number of workers, with a row
- * for each measured size and a column for each number of blocks; the last row has the sizes at which the best way
- * changes.
+ * The result of `--blocks auto`: a table per device, direction, memory and number of workers, with a row per measured
+ * size and a column per number of blocks. The last row has the sizes where the best method changes.
  */
 export function cutoffGrids({ blockCutoffs, devices }: ResultDocument): (Grid & { caption: string })[] {
   const tables = groupBy(blockCutoffs ?? [], ({ device, direction, memory, workers }) =>

@@ -4,32 +4,30 @@ import type { CellResult } from "../cell-schema.js";
 import { figureInterval, type IntervalEstimate, orderOf } from "../figure-interval.js";
 import { type BlockCutoffs, latticeBytes, latticeIndex } from "./cutoff-schema.js";
 
-/*
- * The block size from which another way is the best: which sizes to measure next, and what the measured ones show.
- */
+/* Block sizes at which the best method changes: which sizes to measure next, and what the measured sizes show. */
 
 interface SizeVerdict {
   bytes: number;
   fastest: RatedWay;
-  /** The best contender; null if none is certainly better than all others. */
+  /** The best contender; null if none is clearly better than all others. */
   best: string | null;
-  /** The fastest way of each contender that may be the best. */
+  /** The fastest method of each contender that may be the best. */
   rivals: RatedWay[];
 }
 
 interface Cutoff {
-  /** The largest size at which the first way is certainly the best, and the smallest for the second. */
+  /** The largest size at which the first method is clearly the best, and the smallest for the second. */
   leastBytes: number;
   mostBytes: number;
-  /** The size for a configuration: their geometric mean, in whole KiB. */
+  /** The size to configure: the geometric mean of both, in whole KiB. */
   bytes: number;
   below: RatedWay;
   above: RatedWay;
 }
 
 /**
- * The part that moves the bytes. Servers choose between these, so ways with one mover do not compete: a loop and a
- * batch are alike for large blocks.
+ * The part that moves the bytes. Servers choose between these parts, so methods with the same one do not compete: for
+ * large blocks a loop and a batch are equal.
  */
 const moverOf: Readonly<Record<BlockWay, string>> = {
   loop: "copy engine",
@@ -63,8 +61,8 @@ interface SizeToMeasure {
 }
 
 /**
- * The sizes of the lattice that halve each gap in which the best way changes, with the ways that may be the best there.
- * Empty if the gaps are as narrow as the lattice, and if the verdicts agree.
+ * Lattice sizes that halve each gap in which the best method changes, with the methods that may be the best there.
+ * Empty if the gaps are as narrow as the lattice, or no verdicts differ.
  */
 export function sizesToMeasure(column: Pick<BlockColumn, "sizes">): SizeToMeasure[] {
   const verdicts = verdictsOf(column);
@@ -72,7 +70,7 @@ export function sizesToMeasure(column: Pick<BlockColumn, "sizes">): SizeToMeasur
   const gaps = decided.slice(1).flatMap((end, i) => {
     const start = decided[i]!;
     if (verdicts[start]!.best === verdicts[end]!.best) return [];
-    // Undecided sizes have a border on either side, and their middle would show nothing new.
+    // Undecided sizes have a border on both sides; measuring their middle would show nothing new.
     const borders = end - start === 1 ? [start] : [start, end - 1];
     return borders.map((i) => [verdicts[i]!, verdicts[i + 1]!] as const);
   });
@@ -97,8 +95,8 @@ export function cutoffsOf(verdicts: readonly SizeVerdict[]): Cutoff[] {
 }
 
 /**
- * Without single sizes that contradict their neighbours in the lattice, as happens by chance among many: the search has
- * measured both sides of each, and a real change is wider than a step.
+ * Drops single sizes that contradict both neighbours in the lattice. Among many sizes this happens by chance; the
+ * search has measured both neighbours, and a real change is wider than one step.
  */
 function withoutIslands(decided: readonly SizeVerdict[]): SizeVerdict[] {
   const isNext = (one: SizeVerdict, other: SizeVerdict) =>
@@ -158,7 +156,7 @@ interface RatedSize {
   ways: RatedWay[];
 }
 
-/** Copies that differ only in block size and way; sizes ascend. */
+/** Copies that differ only in block size and method; sizes ascend. */
 export interface BlockColumn {
   device: number;
   direction: "h2d" | "d2h";

@@ -16,17 +16,17 @@ export const blockCutoffsSchema = z.object({
     z.object({
       blockBytes: count,
       fastest: waySchema,
-      /** Whether the copy engine, a kernel or the CPU is faster than the others by 5 % or more. */
+      /** Whether copy engine, kernel or CPU is faster than the others by 5 % or more. */
       isCertain: z.boolean(),
     }),
   ),
-  /** Where the best way changes, ascending. */
+  /** Where the best method changes, ascending. */
   cutoffs: z.array(
     z.object({
-      /** The largest block at which `below` is certainly the best, and the smallest for `above`. */
+      /** The largest block for which `below` is clearly the best, and the smallest for `above`. */
       leastBytes: count,
       mostBytes: count,
-      /** Between the two: for a configuration. */
+      /** A size between the two, to configure. */
       bytes: count,
       below: waySchema,
       above: waySchema,
@@ -36,9 +36,7 @@ export const blockCutoffsSchema = z.object({
 
 export type BlockCutoffs = z.infer<typeof blockCutoffsSchema>;
 
-/*
- * The block sizes that `--blocks auto` can measure: four in each octave, including 28 KiB, where vLLM changes its way.
- */
+/* Block sizes that `--blocks auto` can measure: four per octave, including 28 KiB, where vLLM changes its method. */
 
 const leastBytes = 4 * KiB;
 const mostBytes = MiB;
@@ -55,9 +53,7 @@ function octaves(): number[] {
   return sizes;
 }
 
-/**
- * The first sizes are this many steps apart: powers of 4. A way that is the best only between two of them is missed.
- */
+/** The first sizes are this many steps apart (powers of 4). A method that wins only between two of them is missed. */
 const coarseStep = 2 * stepsOfOctave;
 
 export const coarseBytes: readonly number[] = latticeBytes.filter((_, i) => i % coarseStep === 0);

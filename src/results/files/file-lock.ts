@@ -1,20 +1,20 @@
 import { readlinkSync } from "node:fs";
-import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { link, readFile, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { setTimeout as sleep } from "node:timers/promises";
 import { errorCode, PinbenchError } from "../../errors.js";
 import { readText } from "../../host/files.js";
 import { readProcessStat } from "../../host/processes.js";
-import { orNull, refuseLink } from "./store.js";
+import { orNull, refuseLink, temporaryName } from "./store.js";
 
 const retryMs = 20;
-/** Many processes may come at once, and each holds the lock briefly. */
+/** Long, because many processes may queue; each holds the lock briefly. */
 const patienceMs = 60_000;
 
 /**
- * Calls `work` while no other process holds the lock: a file that only one process can create (O_EXCL, which NFS also
- * honours), whose text names the holder. The lock of a process of this machine that has ended is taken at once; any
- * other is waited for. Rejects like `work`, or with an "output" PinbenchError.
+ * Calls `work` while no other process holds the lock. The lock is a file that only one process can create (O_EXCL,
+ * which NFS supports); its text names the holder. A lock of an ended process on this machine is taken at once; others
+ * are waited for. Rejects like `work`, or with an "output" PinbenchError.
  */
 export async function withFileLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   await refuseLink(path);
@@ -30,31 +30,44 @@ async function acquire(path: string): Promise<void> {
   const untilMs = performance.now() + patienceMs;
   for (;;) {
     const own = `${ownProcesses()} ${process.pid} ${readProcessStat(process.pid)?.started}`;
-    const isOurs = await orNull(
-      writeFile(path, own, { flag: "wx" }).then(() => true),
-      "EEXIST",
-    );
-    if (isOurs === true) return;
     const text = await orNull(readFile(path, "utf8"), "ENOENT");
-    if (text !== null && hasEnded(text)) await takeAway(path, text);
+    if (text === null) {
+      if (await isCreated(path, own)) return;
+    } else if (hasEnded(text)) await withFileLock(`${path}.stale`, () => removeEnded(path));
     else if (performance.now() < untilMs) await sleep(retryMs * (0.5 + Math.random()));
     else {
-      throw new PinbenchError("output", `another process holds ${path} ("${text?.slice(0, 200) ?? ""}").`, {
+      throw new PinbenchError("output", `another process holds ${path} ("${text.slice(0, 200)}").`, {
         hint: "Remove this file if its process has ended.",
       });
     }
   }
 }
 
+/** False if another process holds the lock. As a link it appears with its text, even if this process is killed next. */
+async function isCreated(path: string, text: string): Promise<boolean> {
+  const whole = temporaryName(path);
+  await writeFile(whole, text, { flag: "wx" });
+  const created = link(whole, path).catch((error) => {
+    if (errorCode(error) === "EEXIST") throw error;
+    // FAT and mounted buckets have no hard links.
+    return writeFile(path, text, { flag: "wx" });
+  });
+  try {
+    return (await orNull(created, "EEXIST")) !== null;
+  } finally {
+    await rm(whole, { force: true });
+  }
+}
+
 /**
- * This machine since its boot, and this namespace of processes, in which process ids are unique. Hosts may share a
- * name, and containers a host's name.
+ * Identifies this machine since its boot and this process namespace, in which process ids are unique. Host names are
+ * not enough: hosts may share one, and containers may have their host's.
  */
 function ownProcesses(): string {
   return `${hostname()} ${readText("/", "proc/sys/kernel/random/boot_id")} ${readlinkSync("/proc/self/ns/pid")}`;
 }
 
-/** Whether the process that a lock names is known to have ended: its id may be another's by now. */
+/** Whether the lock's holder has certainly ended. Its id may belong to another process by now. */
 function hasEnded(text: string): boolean {
   const [, processes, pid, started] = /^(.*) (\d+) (\d+)$/.exec(text) ?? [];
   if (processes !== ownProcesses()) return false;
@@ -67,11 +80,8 @@ function hasEnded(text: string): boolean {
   return stat !== null && (stat.hasEnded || stat.started !== started);
 }
 
-/** Removes the lock if it still has this text: another process may just have done so, and hold a new one. */
-async function takeAway(path: string, text: string): Promise<void> {
-  const aside = `${path}.${process.pid}.stale`;
-  await orNull(rename(path, aside), "ENOENT");
-  const found = await orNull(readFile(aside, "utf8"), "ENOENT");
-  if (found !== null && found !== text) await orNull(link(aside, path), "EEXIST");
-  await rm(aside, { force: true });
+/** Call it under a lock of its own: nobody else then takes the lock's place between reading and removing it. */
+async function removeEnded(path: string): Promise<void> {
+  const text = await orNull(readFile(path, "utf8"), "ENOENT");
+  if (text !== null && hasEnded(text)) await rm(path, { force: true });
 }

@@ -9,10 +9,9 @@ import { reportingAs } from "./output-stream.js";
 import { checkWritable, makeFolder, refuseLink } from "./store.js";
 
 /**
- * A history: a folder with one file, history.jsonl, with a line for each check. A line is appended in one write under a
- * lock, so no line is lost if several checks end at once. A line cut off by a kill or a full disk is never read as a
- * check, because the next one begins on a new line. However large the file is, only its newest lines are read into
- * memory.
+ * A history is a folder with a file history.jsonl, with one line per check. Each line is appended in one write under a
+ * lock, so simultaneous checks lose nothing. A line cut off by a kill or a full disk is never read as a check, because
+ * the next one starts on a new line. Only the newest lines of a large file are read.
  */
 
 const fileName = "history.jsonl";
@@ -23,13 +22,13 @@ export function historyPath(folder: string): string {
 
 export interface History {
   entries: HistoryEntry[];
-  /** A sentence for each line that is no check, or is a duplicate. */
+  /** One sentence per line that is no check or a duplicate. */
   notes: string[];
 }
 
 /**
- * Reads a folder's checks. A faulty line is left out with a note. Rejects with a usage error if there is no such file,
- * or it cannot be read.
+ * Reads a folder's checks. Skips faulty lines with a note. Rejects with a usage error if the file is missing or cannot
+ * be read.
  */
 export async function readHistory(folder: string): Promise<History> {
   const history = await readHistoryIfAny(folder);
@@ -55,7 +54,7 @@ export async function readHistoryFile(path: string): Promise<History> {
   return parseHistory(text, path, isWhole);
 }
 
-/** The checks of a file's text, or of the text at its end; `path` is its name in notes. */
+/** Checks in a file's text, or in the text at its end. Notes call the file `path`. */
 export function parseHistory(text: string, path: string, isWhole = true): History {
   const entries = new Map<string, HistoryEntry>();
   const notes: string[] = [];
@@ -69,7 +68,7 @@ export function parseHistory(text: string, path: string, isWhole = true): Histor
       if (entries.has(parsed.id)) notes.push(`${where} is a copy of an earlier one, and is left out`);
       else entries.set(parsed.id, parsed);
     } else if (i === lines.length - 1) {
-      // Only a line that was cut off has no end.
+      // A line without a line break was cut off.
       notes.push(`${where}, the last one, was cut off, as by a kill or a full disk, and is left out`);
     } else {
       notes.push(`${where} is left out: ${parsed}`);
@@ -79,7 +78,7 @@ export function parseHistory(text: string, path: string, isWhole = true): Histor
   return { entries: inOrder, notes };
 }
 
-/** A line's check, or the reason why it is none, as a clause. */
+/** A line's check, or why it is none, as a clause. */
 function parseLine(line: string): HistoryEntry | string {
   let value: unknown;
   try {
@@ -96,7 +95,7 @@ function parseLine(line: string): HistoryEntry | string {
   return `at ${issue?.path.join(".") || "its top"}: ${issue?.message}`;
 }
 
-/** Values in a check that no machine has, as a clause; null for none. */
+/** Values that no machine can have, as a clause; null for none. */
 function impossibleIn({ series, backend }: HistoryEntry): string | null {
   const reasons = series.flatMap((one) => {
     const reason = impossibleReason(one, one.figure, backend);
@@ -105,7 +104,7 @@ function impossibleIn({ series, backend }: HistoryEntry): string | null {
   return reasons[0] ?? null;
 }
 
-/** Checks before measuring that `appendToHistory` will be able to write. Rejects with an "output" PinbenchError. */
+/** Checks before measuring whether `appendToHistory` can write. Rejects with an "output" PinbenchError. */
 export async function checkHistoryWritable(folder: string): Promise<void> {
   await makeFolder(folder);
   await refuseLink(historyPath(folder));
@@ -113,8 +112,8 @@ export async function checkHistoryWritable(folder: string): Promise<void> {
 }
 
 /**
- * Appends a check to a folder's history, and makes the folder if necessary. If there is no room for the whole line,
- * nothing of it stays. Rejects with an "output" PinbenchError.
+ * Appends a check to a folder's history; makes the folder if necessary. If the line does not fit, nothing of it stays.
+ * Rejects with an "output" PinbenchError.
  */
 export async function appendToHistory(folder: string, entry: HistoryEntry): Promise<void> {
   const path = historyPath(folder);
@@ -133,7 +132,7 @@ async function appendLine(path: string, line: string): Promise<void> {
       await handle.appendFile(`${isLineOpen ? "\n" : ""}${line}\n`);
       await handle.sync();
     } catch (error) {
-      // If the written part cannot be removed, it is a line that is not read as a check.
+      // If this fails, the partial line stays, and is not read as a check.
       await handle.truncate(size).catch(() => undefined);
       throw error;
     }

@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 
 /**
- * Makes a folder and its missing parents with this mode; none that exists is an error. Throws the file system's error.
- * Node's own recursive mkdir never ends if an existing folder takes no others, as in /proc.
+ * Makes a folder and its missing parents with this mode; an existing folder is no error. Throws the file system's
+ * error. Node's recursive mkdir never ends in folders that allow no subfolders, such as /proc.
  */
 export function makeFolderSync(path: string, mode = 0o777): void {
   if (isFolder(path)) return;
@@ -13,7 +13,7 @@ export function makeFolderSync(path: string, mode = 0o777): void {
   try {
     mkdirSync(path, { mode });
   } catch (error) {
-    // Another process may have made it meanwhile.
+    // Another process may have made it.
     if (!isFolder(path)) throw error;
   }
 }

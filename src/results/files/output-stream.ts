@@ -7,8 +7,8 @@ import { fileErrorReason, inheritedDescriptor } from "../../text-file.js";
 const stdout = 1;
 
 /**
- * Writes `text` to something other than a regular file: a pipe, a terminal, a device or stdout. A reader that has closed
- * its end early is no error. Rejects with the file system's error.
+ * Writes to a pipe, a terminal, a device or stdout, not to a regular file. A reader that closes early is no error.
+ * Rejects with the file system's error.
  */
 export async function writeToStream(path: string, text: string): Promise<void> {
   try {
@@ -20,7 +20,7 @@ export async function writeToStream(path: string, text: string): Promise<void> {
 }
 
 async function writeToStdout(text: string): Promise<void> {
-  // process.stdout treats a write that a full disk has cut short as complete.
+  // process.stdout reports success for a write that a full disk has cut short.
   if (fstatSync(stdout).isFile()) return writeFileSync(stdout, text);
   return new Promise((resolve, reject) => {
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
@@ -32,7 +32,7 @@ const reasons: Readonly<Record<string, string>> = {
   ENXIO: "nothing reads from it",
 };
 
-/** The result of `work`; a file system's error becomes that of `path`, which cannot be written. */
+/** The result of `work`. File system errors are reported as `path` that cannot be written. */
 export async function reportingAs<T>(path: string, work: () => Promise<T> | T): Promise<T> {
   try {
     return await work();

@@ -9,11 +9,10 @@ import { reportingAs } from "./output-stream.js";
 import { checkWritable, finalize, finalizeNamed, makeFolder, refuseLink } from "./store.js";
 
 /**
- * A folder of runs, the form of a baseline. Those from pinbench have a list of their runs (baseline.json), which is
- * only replaced as a whole: whatever happens while a new baseline is written, the list names either all old runs or all
- * new ones. A folder without a list, put together by hand, consists of its *.json files. The runs that the first
- * replacement removes from the list stay in the folder, as the baseline's first level: many small losses, each within
- * the threshold, add up against it. Processes change a folder in turn, under its lock.
+ * A folder of runs, which is a baseline's form. pinbench lists its runs in baseline.json, and always replaces that list
+ * as a whole: it names either all old or all new runs, even after a crash. A folder without a list, made by hand, has
+ * its *.json files as runs. The first replacement keeps the old runs as the baseline's first level, because small
+ * losses within the threshold add up over updates. A lock lets only one process change the folder.
  */
 
 const listName = "baseline.json";
@@ -33,7 +32,7 @@ const listSchema = z.object({
 
 type RunNames = Pick<z.infer<typeof listSchema>, "runs" | "begun">;
 
-/** Paths of the runs in a folder, sorted by name. Throws a usage error if there are none. */
+/** Paths of a folder's runs, sorted by name. Throws a usage error if there are none. */
 export async function listRuns(folder: string): Promise<string[]> {
   const runs = await listRunsIfAny(folder);
   if (runs.length > 0) return runs;
@@ -46,7 +45,7 @@ export async function listRunsIfAny(folder: string): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch((cause: unknown) => {
     throw cannotRead(folder, cause);
   });
-  // Reading a fifo would never end.
+  // Reading a named pipe would block forever.
   const names = entries.filter((entry) => entry.isFile() || entry.isSymbolicLink()).map(({ name }) => name);
   const runs = names.includes(listName)
     ? (await readList(join(folder, listName))).runs
@@ -54,17 +53,14 @@ export async function listRunsIfAny(folder: string): Promise<string[]> {
   return runs.map((name) => join(folder, name));
 }
 
-/** Paths of a folder's first runs, before any were replaced; null if none were. Throws like `listRuns`. */
+/** Paths of the first runs, from before any update; null if there was none. Throws like `listRuns`. */
 export async function listBegunRuns(folder: string): Promise<string[] | null> {
   if (!(await reportingAs(folder, () => readdir(folder))).includes(listName)) return null;
   const { begun } = await readList(join(folder, listName));
   return begun?.map((name) => join(folder, name)) ?? null;
 }
 
-/**
- * Checks before measuring that `replaceRuns` and `appendRuns` will be able to write. Rejects with an "output"
- * PinbenchError.
- */
+/** Checks before measuring whether `replaceRuns` and `appendRuns` can write. Rejects with an "output" PinbenchError. */
 export async function checkChangeable(path: string): Promise<void> {
   const info = await reportingAs(path, () => stat(path));
   if (!info.isDirectory()) {
@@ -81,8 +77,8 @@ export async function checkChangeable(path: string): Promise<void> {
 }
 
 /**
- * Makes `texts` (result documents as JSON) the runs of an empty or missing folder. Otherwise rejects with an "output"
- * PinbenchError: someone else may use the folder by now.
+ * Writes `texts` (result documents as JSON) as the runs of an empty or missing folder. Rejects with an "output"
+ * PinbenchError for any other folder, which somebody else may use by now.
  */
 export async function createRuns(folder: string, texts: readonly string[]): Promise<void> {
   await makeFolder(folder);
@@ -93,10 +89,10 @@ export async function createRuns(folder: string, texts: readonly string[]): Prom
 }
 
 /**
- * Replaces the runs of a folder by `texts`: those in its list now, which may have changed since they were read, or
- * without a list those of `oldPaths`, which were read from it; no other file is touched. The first runs stay.
- * Resolves with the number of replaced runs. A crash leaves the old baseline intact, at most with stray
- * files. Rejects with an "output" PinbenchError, or like `listRuns`.
+ * Replaces a folder's runs by `texts`. It replaces the runs now in the list, which may have changed since they were
+ * read; without a list, `oldPaths`. Touches no other file, and keeps the first runs. Resolves with the number of
+ * replaced runs. A crash leaves the old baseline intact, with at most stray files. Rejects with an "output"
+ * PinbenchError, or like `listRuns`.
  */
 export async function replaceRuns(
   folder: string,
@@ -112,8 +108,8 @@ export async function replaceRuns(
 }
 
 /**
- * Adds `texts` to the current runs of a folder, which may have changed during measuring. A crash leaves the old
- * baseline intact, at most with stray files. Rejects with an "output" PinbenchError, or like `listRuns`.
+ * Adds `texts` to a folder's current runs, which may have changed during measuring. A crash leaves the old baseline
+ * intact, with at most stray files. Rejects with an "output" PinbenchError, or like `listRuns`.
  */
 export async function appendRuns(folder: string, texts: readonly string[]): Promise<void> {
   await changeRuns(folder, null, texts, (old, names) =>
@@ -122,8 +118,8 @@ export async function appendRuns(folder: string, texts: readonly string[]): Prom
 }
 
 /**
- * Writes `texts` as new files, and calls `change` with the names of the folder's runs and of these files; without a
- * list the folder's runs are `unlisted`, or all existing ones.
+ * Writes `texts` as new files, and calls `change` with the names of the folder's runs and of these files. In a folder
+ * without a list, the runs are `unlisted`, or else all existing ones.
  */
 function changeRuns<T>(
   folder: string,
@@ -132,7 +128,7 @@ function changeRuns<T>(
   change: (old: RunNames, names: string[]) => Promise<T>,
 ): Promise<T> {
   return locked(folder, async () => {
-    // Without a list the folder would contain old and new files during the writing.
+    // Makes a list first: without one, the folder would mix old and new files while they are written.
     if (!(await readdir(folder)).includes(listName)) {
       const runs = unlisted ?? (await listRuns(folder));
       await writeList(folder, { runs: runs.map((path) => basename(path)) });
@@ -147,7 +143,7 @@ function locked<T>(folder: string, work: () => Promise<T>): Promise<T> {
   return reportingAs(lock, () => withFileLock(lock, work));
 }
 
-/** Writes new files, and calls `list` with their names; if that fails, none of them stays. */
+/** Writes new files and calls `list` with their names. If that fails, removes them. */
 async function writeRuns<T>(
   folder: string,
   texts: readonly string[],
@@ -164,7 +160,7 @@ async function writeRuns<T>(
   }
 }
 
-/** One that cannot be removed is in no list, and does no harm. */
+/** Ignores failures: a file that stays is in no list and does no harm. */
 async function removeRuns(folder: string, names: readonly string[]): Promise<void> {
   for (const name of names) await rm(join(folder, name), { force: true }).catch(() => undefined);
 }

@@ -7,11 +7,11 @@ import { makeFolderSync } from "./made-folder.js";
 import { reportingAs, unwritable, writeToStream } from "./output-stream.js";
 
 /**
- * Result files. A FILE is only replaced as a whole: the text goes to a temporary file next to it, is synchronised to
- * disk, and is renamed over it. During a run the finished rounds are in FILE.partial. If FILE is a symbolic link to a
- * file, all of this happens next to its target, and the link stays. Other things than regular files (a fifo,
- * /dev/stdout) are written to directly, once, at the end. Every function rejects with one PinbenchError (output) that
- * names the path as given, or its FILE.partial.
+ * Result files. FILE is only replaced as a whole: the text is written to a temporary file next to it, synchronised to
+ * disk, and renamed over it. During a run, FILE.partial has the finished rounds. If FILE is a symbolic link to a file,
+ * all of this happens at its target, and the link stays. Other files than regular ones (a named pipe, /dev/stdout) are
+ * written directly, once, at the end. Every function rejects with an "output" PinbenchError that names the path as
+ * given, or its FILE.partial.
  */
 
 const partialSuffix = ".partial";
@@ -20,7 +20,7 @@ export async function makeFolder(path: string): Promise<void> {
   await reportingAs(path === "" ? '""' : path, () => makeFolderSync(path));
 }
 
-/** Checks before measuring that `finalize` will be able to write; leaves nothing behind. */
+/** Checks before measuring whether `finalize` can write; leaves nothing behind. */
 export async function checkWritable(path: string): Promise<void> {
   await reportingAs(path, async () => {
     if (path === "" || path.endsWith("/"))
@@ -29,7 +29,7 @@ export async function checkWritable(path: string): Promise<void> {
     if (target.existing?.isDirectory()) throw unwritable(path, "it is a folder");
     if (target.existing !== null) await access(target.path, constants.W_OK);
     if (target.isStream) return;
-    // The folder must accept a new file with the longest name needed: only trying shows that for certain.
+    // Only creating a file with the longest name needed shows that the folder allows it.
     const probe = temporaryName(target.path + partialSuffix);
     try {
       await (await open(probe, "wx")).close();
@@ -39,7 +39,7 @@ export async function checkWritable(path: string): Promise<void> {
   });
 }
 
-/** Replaces FILE.partial by `text`. Does nothing if `path` is no regular file. */
+/** Replaces FILE.partial; does nothing if `path` is no regular file. */
 export async function writePartial(path: string, text: string): Promise<void> {
   await reportingAs(path + partialSuffix, async () => {
     const target = await resolveTarget(path);
@@ -53,14 +53,14 @@ export async function finalize(path: string, text: string): Promise<void> {
     const target = await resolveTarget(path);
     if (target.isStream) return writeToStream(target.path, text);
     await replaceFile(target.path, text, target.existing);
-    // If it stays that is no failure: FILE is written.
+    // A leftover FILE.partial is no failure, because FILE is written.
     await rm(target.path + partialSuffix, { force: true }).catch(() => undefined);
   });
 }
 
 /**
- * Throws an "output" error if a file that pinbench itself names in a user's folder is a symbolic link: anyone who may write
- * into the folder could have pinbench replace any file of the user's.
+ * Throws an "output" error if a file that pinbench names in a user's folder is a symbolic link: anyone with write
+ * access to the folder could make pinbench replace any of the user's files.
  */
 export async function refuseLink(path: string): Promise<void> {
   const info = await lstat(path).catch(() => null);
@@ -68,10 +68,10 @@ export async function refuseLink(path: string): Promise<void> {
     throw unwritable(path, "it is a symbolic link, and a link of this name is never followed");
 }
 
-/** finalize() for a file that pinbench itself names: a link in its place is refused. */
+/** finalize() for a file that pinbench names itself: refuses a link. */
 export async function finalizeNamed(path: string, text: string): Promise<void> {
   await refuseLink(path);
-  // The rename replaces a link that has come meanwhile, and not its target.
+  // If a link has appeared meanwhile, the rename replaces the link and not its target.
   await reportingAs(path, async () => replaceFile(path, text, await orNull(lstat(path), "ENOENT")));
 }
 
@@ -81,7 +81,7 @@ async function replaceFile(path: string, text: string, existing: Stats | null): 
     const handle = await open(temporary, "wx");
     try {
       if (existing !== null) {
-        // Only root can change a file's owner; for other users it is already theirs.
+        // Only root can change the owner; for other users the file is theirs already.
         await handle.chown(existing.uid, existing.gid).catch(() => undefined);
         await handle.chmod(existing.mode & 0o7777);
       }
@@ -92,35 +92,35 @@ async function replaceFile(path: string, text: string, existing: Stats | null): 
     }
     await rename(temporary, path);
   } catch (error) {
-    // The reason of the failure matters more than the leftover file.
+    // The original failure matters more than a leftover file.
     await rm(temporary, { force: true }).catch(() => undefined);
     throw error;
   }
 }
 
-/** Random, so that two runs with the same output never rename each other's unfinished file. */
-function temporaryName(path: string): string {
+/** Random, so that runs with the same output never rename each other's unfinished files. */
+export function temporaryName(path: string): string {
   return `${path}.${randomBytes(4).toString("hex")}.tmp`;
 }
 
 interface OutputTarget {
-  /** Without symbolic links if the file exists. */
+  /** Resolved, without symbolic links, if the file exists. */
   path: string;
   /** Null for a new file. */
   existing: Stats | null;
-  /** Whether it is written to directly, and not replaced. */
+  /** Whether to write it directly instead of replacing it. */
   isStream: boolean;
 }
 
 /** Rejects with the file system's error. */
 async function resolveTarget(path: string): Promise<OutputTarget> {
   const existing = await orNull(stat(path), "ENOENT");
-  // A descriptor may lead to a regular file, which others have open.
+  // A descriptor may lead to a regular file that others have open, so it is written directly.
   const isFile = (existing === null || existing.isFile()) && inheritedDescriptor(path) === null;
   return { path: isFile && existing !== null ? await realpath(path) : path, existing, isStream: !isFile };
 }
 
-/** Null if the file system fails with this code. */
+/** Returns null if the file system fails with this code. */
 export async function orNull<T>(work: Promise<T>, code: string): Promise<T | null> {
   return work.catch((error: unknown) => {
     if (errorCode(error) === code) return null;

@@ -3,16 +3,16 @@ import { blank, type Figure, figure } from "../../draw/report.js";
 import { relativeHalfWidth, variesTooMuch } from "../../stats/order-statistics.js";
 import type { CellResult, CellStats } from "../cell-schema.js";
 
-/** The signs next to or instead of a figure; the notes of cell-notes.ts explain them. */
+/** Signs next to or instead of a figure, explained by the notes of cell-notes.ts. */
 export const sign = { notConverged: "*", unfinished: "†", absent: "-" } as const;
 
-/** Replaces a figure that was not measured or cannot be computed. */
+/** Stands for a figure that was not measured or cannot be computed. */
 export const absentFigure: Figure = figure(sign.absent, "", "muted");
 
-/** Relative half-width above which an interval is always shown: a narrower one is within the last digit. */
+/** Intervals with a larger relative half-width are always shown; narrower ones are within the last digit. */
 const shownHalfWidth = 0.01;
 
-/** Whether a cell's figures count: it has some, and its data was right. */
+/** Whether a cell has figures and right data. */
 export function isMeasured(cell: CellResult): boolean {
   return (
     cell.stats.length > 0 &&
@@ -36,9 +36,8 @@ export function measuredStats(
 }
 
 /**
- * A cell's median: its rate in GB/s, its latency in microseconds, or the result of `show` for either. Without one, the
- * cell's outcome (blank if the plan has no such cell). The relative half-width follows if it is above 1 %, or above the
- * requested precision.
+ * A cell's median in GB/s, in µs for latency, or as formatted by `show`. Without one, the cell's outcome; blank for a
+ * missing cell. Adds the relative half-width if it exceeds 1 % or the requested precision.
  */
 export function medianFigure(
   cell: CellResult | undefined,
@@ -57,7 +56,7 @@ export function medianFigure(
   return latencyUs === null ? absentFigure : figure((show ?? formatMicroseconds)(latencyUs.median), note);
 }
 
-/** The relative half-width of a cell's shown figure, its rate or latency; null without an interval. */
+/** The relative half-width of the cell's rate or latency; null without an interval. */
 export function halfWidthOf(
   { mode }: CellResult,
   { latencyUs, relativeHalfWidth: ofRate }: CellStats,
@@ -68,8 +67,8 @@ export function halfWidthOf(
 }
 
 /**
- * A cell's entries in a table of its mode: its median rate, or the median and the 99th percentile of its latency; the
- * second is blank if the first is no figure.
+ * A cell's entries in a table: its median rate, or the median and 99th percentile of its latency. The second is blank
+ * if the first is no figure.
  */
 export function tableFigures(
   cell: CellResult | undefined,
@@ -84,7 +83,7 @@ export function tableFigures(
 }
 
 /**
- * A cell's speed relative to another's: rate over rate, or the other one's latency over its own. Null if either was not
+ * A cell's speed relative to another's: the ratio of rates, or the inverse ratio of latencies. Null if either was not
  * measured.
  */
 export function shareOfSpeed(

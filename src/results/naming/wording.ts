@@ -34,12 +34,12 @@ export function blocksText(sizeBytes: number, blockBytes: number): string {
   return `${sizeBytes / blockBytes} × ${formatSize(blockBytes)}`;
 }
 
-/** The number of usable CPUs, with the cgroup's quota (null without one). */
+/** Number of usable CPUs, with the cgroup's quota (null without one). */
 export function countedCpus(count: number, quota: number | null): string {
   return counted(count, "CPU") + (quota === null ? "" : ` (quota ${quota})`);
 }
 
-/** The surroundings of the machine's Linux, "in kvm and docker", as a list of facts; empty on bare metal. */
+/** Where Linux runs, "in kvm and docker", as a list of facts; empty on bare metal. */
 export function guestOf({ virtualization, container }: HostRecord): string[] {
   const around = [virtualization, container].filter((name) => name !== null);
   return around.length === 0 ? [] : [`in ${listed(around)}`];
@@ -58,9 +58,9 @@ export function labelsLine({ run }: { run: Pick<ResultDocument["run"], "labels">
 export type NameOfCell = (id: string, moved?: CellStats["direction"]) => string;
 
 /**
- * Short and unique names for the cells of one document: "H2D pinned 64 MiB", "H2D pinned 64 MiB x4" for 4 workers, and
- * "H2D+D2H pinned 64 MiB (H2D)" for one direction of both. Properties that all of them share (device, cache, devices at
- * once) are left out. A text that is no id stays unchanged.
+ * Short unique names for the cells of a document: "H2D pinned 64 MiB", "H2D pinned 64 MiB x4" with 4 workers, "H2D+D2H
+ * pinned 64 MiB (H2D)" for one direction of both. Omits properties that all share (device, cache, devices at once). A
+ * text that is no id stays unchanged.
  */
 export function cellNames(ids: Iterable<string>): NameOfCell {
   const cells = new Map([...ids].flatMap((id) => (isCellId(id) ? [[id, parseCellId(id)] as const] : [])));

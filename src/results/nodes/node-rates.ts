@@ -17,10 +17,10 @@ export function placedCells({ cells }: Pick<ResultDocument, "cells">): PlacedCel
   );
 }
 
-/** Fewer of the pages on the requested node, and the figures are not that node's. */
+/** Smallest share of pages on the requested node for which the figures count as that node's. */
 const leastPages = 0.95;
 
-/** Whether pages are known not to be on the requested node; null if the system does not report it. */
+/** Whether pages are on other nodes than requested; null if the system does not report it. */
 export function areElsewhere(
   pages: readonly { node: number; pages: number }[],
   requested: number,
@@ -34,7 +34,7 @@ export function isElsewhere({ pages, memoryNode }: PlacedCell): boolean | null {
   return areElsewhere(pages?.ofNodes ?? [], memoryNode);
 }
 
-/** Whether the CPUs are those nearest to the memory, by the other cells of the result. */
+/** Whether the CPUs are the nearest to the memory, judging by the result's other cells. */
 export function isLocal(cell: PlacedCell, cells: readonly PlacedCell[]): boolean {
   const pinned = cells.find(
     ({ memory, memoryNode }) =>
@@ -54,8 +54,8 @@ export interface DeviceNodes {
 }
 
 /**
- * The verdict on each device: on pinned copies if there are any, because pageable ones also depend on the CPUs; otherwise on
- * copies with the CPUs nearest to their memory.
+ * The verdict on each device. It uses pinned copies if there are any, because pageable ones also depend on the CPUs;
+ * otherwise copies by the CPUs nearest to their memory.
  */
 export function verdictsOnNodes(document: ResultDocument): DeviceNodes[] {
   const placed = evidenceIn(document);
@@ -102,13 +102,11 @@ export function crossedCosts(
   });
 }
 
-/*
- * Which NUMA node a device's copies are fastest with, and what another one costs. Pure: rates in, a verdict out.
- */
+/* Which NUMA node gives a device the fastest copies, and what the others cost. Pure: rates in, a verdict out. */
 
 export interface NodeRate {
   node: number;
-  /** `conditionOf()` the cell: rates are compared only within it. */
+  /** From `conditionOf()` the cell; only rates with equal conditions are compared. */
   condition: string;
   rate: IntervalEstimate;
 }
@@ -122,23 +120,23 @@ interface NodePair {
   order: IntervalOrder;
 }
 
-/** What a node costs, in the condition in which it costs most. */
+/** The cost of a node in its worst condition. */
 interface NodeCost extends NodePair {
   node: number;
 }
 
 interface NodeVerdict {
-  /** The fastest node, preferably the one that sysfs names if no other is faster. */
+  /** The fastest node; sysfs's node if no other is faster. */
   best: number;
-  /** The nodes that are slower than another, with their costs against the best; the most costly first. */
+  /** Nodes that are slower than another, the worst first, each with its cost against the best. */
   costs: NodeCost[];
-  /** Whether no node is known to be slower, but not all are known to be alike either. */
+  /** Whether no node is clearly slower, but not all are clearly equal. */
   isOpen: boolean;
 }
 
 /**
- * The verdict from the rates of one device; null with fewer than two nodes. A node is slower than another if it is in one
- * condition, and faster in none.
+ * The verdict from one device's rates; null below two nodes. A node is slower than another if it is slower in one
+ * condition and faster in none.
  */
 export function judgeNodes(rates: readonly NodeRate[], sysfsNode: number | null): NodeVerdict | null {
   const nodes = [...new Set(rates.map(({ node }) => node))];
@@ -165,7 +163,7 @@ export function judgeNodes(rates: readonly NodeRate[], sysfsNode: number | null)
     );
   };
   const unbeaten = nodes.filter((node) => !nodes.some((other) => beats(other, node)));
-  // Nodes may beat each other in a circle only if their rates are odd: then no node is best.
+  // Odd rates may beat each other in a circle. Then every node is a candidate.
   const candidates = unbeaten.length === 0 ? nodes : unbeaten;
   const best =
     sysfsNode !== null && unbeaten.includes(sysfsNode)
@@ -182,7 +180,7 @@ export function judgeNodes(rates: readonly NodeRate[], sysfsNode: number | null)
   return { best, costs, isOpen: costs.length === 0 && !areAlike };
 }
 
-/** Sum of the logarithms of the ratios: above 0 if the first node is faster on the whole. */
+/** Sum of the logarithms of the ratios: above 0 if the first node is faster overall. */
 function gainOver(compared: readonly NodePair[]): number {
   return compared.reduce((sum, { ratio }) => sum + Math.log(ratio.median), 0);
 }

@@ -6,9 +6,9 @@ import type { LoaderSetting } from "../../results/tuning.js";
 import { JobFolder } from "./live-job.js";
 import type { HookMessageOf } from "./live-messages.js";
 
-/** The loader to change in another run of a command, as the search has observed it. */
+/** The loader that `--go` changes in the second run of a command. */
 export interface GoTarget extends Pick<HookMessageOf<"loader">, "kind" | "order"> {
-  /** Whether the script makes it anew, for each epoch say. */
+  /** Whether the script constructs it again, for example in each epoch. */
   isRenewed: boolean;
 }
 
@@ -31,8 +31,8 @@ export function requireRepeatableInput(): void {
 }
 
 /**
- * Starts a command afresh, with other arguments for one loader (null: unchanged), and nothing else of pinbench's. `end`
- * resolves when it has ended: its exit code as a shell gives it, and whether the loader was found again.
+ * Starts a command again with other arguments for one loader (null: unchanged) and no other hook. `end` resolves with
+ * the exit code as a shell gives it, and whether the loader was found again.
  */
 export async function startAfresh(
   command: readonly string[],

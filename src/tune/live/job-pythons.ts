@@ -1,17 +1,17 @@
 import { delimiter } from "node:path";
 import { readText } from "../../host/files.js";
 
-/** Flags of Python, alone or combined as in -Is, that make it ignore PYTHONPATH or sitecustomize. */
+/** Python flags, alone or combined as in -Is, that make it ignore PYTHONPATH or sitecustomize. */
 const isolating = /^-[a-zA-Z]*[ISE][a-zA-Z]*$/;
 const python = /(^|\/)python[\d.]*$/;
 
-/** The Python processes of a job, looked at while they run: why none of them has connected. */
+/** Watches a job's Python processes to find out why none has connected. */
 export class JobPythons {
   #hasPython = false;
   #hasTorch = false;
   readonly #isolated = new Map<number, string | null>();
 
-  /** `folder` is the hook's in PYTHONPATH. */
+  /** `folder` is the hook's entry in PYTHONPATH. */
   constructor(readonly folder: string) {}
 
   look(pids: readonly number[]): void {
@@ -24,12 +24,12 @@ export class JobPythons {
     }
   }
 
-  /** Whether a Python keeps pinbench out. */
+  /** Whether a Python process ignores pinbench's hook. */
   get isIsolated(): boolean {
     return [...this.#isolated.values()].some((one) => one !== null);
   }
 
-  /** Why no loader was observed; null if nothing is known against it. `hasEnded`: the command has ended. */
+  /** Why no loader was observed; null if no reason is known. `hasEnded`: the command has ended. */
   reasonUnobserved(hasEnded: boolean): string | null {
     const isolation = [...this.#isolated.values()].find((one) => one !== null);
     if (isolation !== undefined) return isolation;
@@ -39,7 +39,7 @@ export class JobPythons {
   }
 }
 
-/** What keeps pinbench out of a Python, with a remedy; null if nothing does. */
+/** Why a Python ignores pinbench's hook, with a remedy; null if it does not. */
 function isolationOf(
   program: string,
   words: readonly string[],
@@ -51,7 +51,7 @@ function isolationOf(
   if (flag !== undefined) {
     return `${program} was started with ${flag}, which keeps pinbench out: Python must read PYTHONPATH and sitecustomize.`;
   }
-  // It has ended, or belongs to another user.
+  // The process has ended or belongs to another user.
   if (environ === null) return null;
   const path = environ.split("\0").find((one) => one.startsWith("PYTHONPATH="));
   if (path?.slice("PYTHONPATH=".length).split(delimiter).includes(folder)) return null;

@@ -13,7 +13,7 @@ import { JobPythons } from "./job-pythons.js";
 import { type HookCommand, type HookMessage, type HookMessageOf, readMessage } from "./live-messages.js";
 import { LoaderRecord } from "./loader-record.js";
 
-/** A process of the job that iterates loaders, with its records of them. */
+/** A process of the job that iterates loaders. */
 export class Member {
   readonly loaders = new Map<number, LoaderRecord>();
   isConnected = true;
@@ -39,13 +39,10 @@ export class Member {
 /** Nanoseconds of CLOCK_MONOTONIC, as the hook's times are. */
 export const steadyNowNs = (): number => Number(process.hrtime.bigint());
 
-/** The folder for PYTHONPATH. */
 export const pythonFolder = fileURLToPath(new URL("../python", import.meta.url));
 
-/** The environment variable with the hook's socket. */
 const socketVariable = "PINBENCH_TUNE_SOCKET";
 
-/** Interval of looking at the job's processes. */
 const pollMs = 200;
 
 /** A folder of a job, whose guard ends the job and removes the folder if pinbench is killed. */
@@ -53,7 +50,7 @@ export class JobFolder {
   readonly path: string;
   readonly guard: Guard;
 
-  /** `variable` is to have a path in this folder as its value, which marks the processes of the job. */
+  /** Processes of the job have the environment variable `variable`, whose value is a path in this folder. */
   constructor(readonly variable: string) {
     this.path = pathForSocket();
     // The guard starts before there is anything to remove.
@@ -70,7 +67,7 @@ export class JobFolder {
     return socketPath(this.path);
   }
 
-  /** Starts a command with the hook that `environment` asks for. */
+  /** Starts a command with pinbench's hook; `environment` configures the hook. */
   start(command: readonly string[], environment: NodeJS.ProcessEnv): Promise<Child> {
     const { PYTHONPATH: others } = process.env;
     return Child.start(command, {
@@ -84,7 +81,7 @@ export class JobFolder {
     });
   }
 
-  /** From now on the job also outlives a killed pinbench. */
+  /** Lets the job outlive pinbench, and removes the folder. */
   dismiss(): void {
     this.guard.dismiss();
     rmSync(this.path, { recursive: true, force: true });
@@ -108,11 +105,11 @@ function pathForSocket(): string {
   });
 }
 
-/** A command that runs with the hook of a search, and the messages of its processes. */
+/** Runs a command with a search's hook, and receives the messages of its processes. */
 export class LiveJob {
   readonly members: Member[] = [];
   readonly pythons = new JobPythons(pythonFolder);
-  /** The fault of pinbench itself if a hook and it do not understand each other. */
+  /** An internal error: the hook and pinbench do not understand each other. */
   fault: Error | null = null;
   /** Called after each message, and when a process connects or ends. */
   onNews: (member: Member, message: HookMessage | null) => void = () => undefined;
@@ -149,14 +146,14 @@ export class LiveJob {
     return this.#over.signal;
   }
 
-  /** Ends the job; nothing of it is left behind. Never rejects. */
+  /** Ends all processes of the job. Never rejects. */
   async end(): Promise<void> {
     this.#disconnect();
     await this.process.end();
     this.#folder.dismiss();
   }
 
-  /** The hooks learn by it that the search has ended. */
+  /** The hooks see the closed sockets, and stop the search. */
   #disconnect(): void {
     this.#server.close();
     for (const socket of this.#sockets) socket.destroy();
@@ -165,7 +162,7 @@ export class LiveJob {
   #serve(socket: Socket): void {
     let member: Member | null = null;
     this.#sockets.add(socket);
-    // Reset by a process that was killed: its "close" follows.
+    // A killed process resets its socket; "close" follows.
     socket.on("error", () => undefined);
     socket.once("close", () => {
       this.#sockets.delete(socket);
@@ -203,7 +200,7 @@ export class LiveJob {
   }
 }
 
-/** Private memory of processes together; null if the kernel does not say. */
+/** Total private memory of processes in bytes; null if the kernel does not report it. */
 export function privateBytesOf(pids: readonly number[]): number | null {
   let bytes = 0;
   for (const pid of pids) {

@@ -7,25 +7,25 @@ import type { HookMessage, HookMessageOf } from "./live-messages.js";
 import { LiveTrial, type Rank } from "./live-trial.js";
 import type { LoaderRecord } from "./loader-record.js";
 
-/** Lead time of a change in several ranks, so that each hears of it before its batch. */
+/** Lead time of a change with several ranks, so that each rank knows it before the batch. */
 const aheadNs = 0.25e9;
 const aheadBatches = 2;
-/** Number of last batches that give the current rate. */
+/** Number of recent batches from which the current rate is computed. */
 const recentBatches = 20;
 
-/** One loader in each of these ranks is measured. */
+/** The loader to measure, in each of these ranks. */
 export interface LiveTarget {
   job: LiveJob;
   facts: ProbeFacts;
   loader: number;
   ranks: readonly (Rank & { member: Member })[];
-  /** Training processes on this node, which share its CPUs: at least the measured ones. */
+  /** Number of training processes on this node, including unmeasured ones; they share its CPUs. */
   ranksOfNode: number;
 }
 
 /**
- * A loader of a running job as a source of trials: changes its setting in the middle of an epoch, and measures the job.
- * The caller ends the job or leaves it running.
+ * Runs trials in a running job: changes a loader's setting in the middle of an epoch and measures the job. The caller
+ * ends the job.
  */
 export class LiveProbe implements Probe {
   readonly facts: ProbeFacts;
@@ -47,7 +47,7 @@ export class LiveProbe implements Probe {
     if (target.job.over.aborted) this.#end();
   }
 
-  /** Aborted if no further trial is possible: with the reason jobEnded if the job has ended. */
+  /** Aborted if no further trial is possible; the reason is `jobEnded` if the job has ended. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
@@ -59,7 +59,7 @@ export class LiveProbe implements Probe {
     const change = signal.aborted ? (this.#inForce?.change ?? 0) : this.#enforce(setting);
     const subject = { setting, change, ranks, facts: this.facts };
     this.#trial = new LiveTrial(subject, { ...control, signal });
-    // The trial begins with the batches so far.
+    // Batches that have already arrived count for the trial.
     this.#trial.update();
     const trial = await this.#trial.done.finally(() => {
       this.#trial = null;
@@ -68,7 +68,7 @@ export class LiveProbe implements Probe {
     return trial;
   }
 
-  /** The tuned loader in another run of the same script; null if its construction was not observed. */
+  /** The tuned loader, to be found in another run of the script; null if its construction was not observed. */
   get goTarget(): GoTarget | null {
     const { reported, isRenewed } = this.#target.ranks[0]!.loader;
     return reported.kind === null ? null : { kind: reported.kind, order: reported.order, isRenewed };
@@ -79,7 +79,7 @@ export class LiveProbe implements Probe {
     await this.#trial?.done.catch(() => undefined);
   }
 
-  /** The number of the change to this setting, which is requested unless it is in force. */
+  /** Requests a setting unless it is in force; returns the number of its change. */
   #enforce(setting: LoaderSetting): number {
     if (this.#inForce !== null && settingKey(this.#inForce.setting) === settingKey(setting))
       return this.#inForce.change;
@@ -94,7 +94,7 @@ export class LiveProbe implements Probe {
     return change;
   }
 
-  /** The next batch at which all ranks can act if told now. */
+  /** The first batch at which all ranks can still change the setting. */
   #nextJointBatch(): number {
     const { ranks } = this.#target;
     const delivered = Math.max(...ranks.map((rank) => rank.loader.delivered));
@@ -111,7 +111,7 @@ export class LiveProbe implements Probe {
   readonly #receive = (member: Member, message: HookMessage | null): void => {
     const { ranks, loader } = this.#target;
     if (!ranks.some((rank) => rank.member === member)) {
-      // A process that is not tuned, and connected too late to hear so.
+      // A process that connected too late to learn that it is not tuned.
       if (message === null && member.isConnected) member.send({ type: "rest" });
       return;
     }
@@ -120,7 +120,7 @@ export class LiveProbe implements Probe {
       if (message.type === "failed") this.#fail(message);
       else if (message.type === "check") this.#check(message);
       else {
-        // A loop may leave its epochs early, which only their ends show.
+        // A loop may leave its epochs early, which is known only after an epoch.
         this.facts.epochBatches = ranks[0]!.loader.epochBatches;
         this.facts.isRenewed = ranks[0]!.loader.isRenewed;
         this.#trial?.update();
@@ -128,7 +128,7 @@ export class LiveProbe implements Probe {
     }
   };
 
-  /** A check speaks, once for all ranks. A connection that workers would share must not even be tried. */
+  /** Records each check once for all ranks. A connection that workers would share rules out any trial. */
   #check({ check, message }: HookMessageOf<"check">): void {
     if (this.facts.checks.some((one) => one.check === check)) return;
     this.facts.checks.push({ check, message });
@@ -137,13 +137,13 @@ export class LiveProbe implements Probe {
 
   #fail(message: HookMessageOf<"failed">): void {
     if (this.#inForce?.change === message.change) {
-      // The rank continues with its script's own setting: the next one must be requested in any case.
+      // The rank is back at its script's own setting, so no change is in force any more.
       this.#inForce = null;
     }
     if (this.#trial?.subject.change === message.change) this.#trial.fail(message.failure);
   }
 
-  /** A rank has ended, so the job takes no further step. */
+  /** Without this rank, the job takes no further step. */
   #end(): void {
     this.#over.abort(jobEnded);
   }

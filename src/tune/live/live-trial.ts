@@ -6,25 +6,22 @@ import { afterSilence, hangFailure } from "../silence.js";
 import { privateBytesOf } from "./live-job.js";
 import { type ChangeRecord, firstSteps, type LoaderRecord } from "./loader-record.js";
 
-/** A rank of the job: its process, and its records of the tuned loader. */
 export interface Rank {
-  /** Its number in the whole job. */
   rank: number;
   loader: LoaderRecord;
 }
 
-/** The setting that a trial measures: requested as this change, or already in force. */
+/** The setting of a trial: requested by this change, or already in force. */
 export interface TrialSubject {
   setting: LoaderSetting;
   change: number;
   ranks: readonly Rank[];
-  /** An epoch of the job, as it is known so far. */
   facts: Pick<ProbeFacts, "epochBatches">;
 }
 
-/** One trial: collects the records of all ranks on a change, until there are enough. */
+/** Collects the records of all ranks for one change, until there are enough. */
 export class LiveTrial {
-  /** Rejects only with what `enough` throws. */
+  /** Rejects only with errors thrown by `enough`. */
   readonly done: Promise<Trial>;
   readonly #isNew: boolean;
   #resolve: (trial: Trial) => void = () => undefined;
@@ -48,7 +45,7 @@ export class LiveTrial {
     else if (!this.#isNew) this.#join();
   }
 
-  /** Called when the records of the ranks have grown. */
+  /** Reads what the ranks have reported since the last call. */
   update(): void {
     if (this.#isSettled) return;
     this.#awaitBatch();
@@ -69,7 +66,7 @@ export class LiveTrial {
     return this.#records().every(({ turns }) => turns.length >= requested.least);
   }
 
-  /** Mean over the last batches, as many as count. */
+  /** Each rank's mean wait over its last `batches` batches. */
   #rankWaits(batches: number): Pick<Trial, "rankWaits"> {
     const { ranks } = this.subject;
     const records = this.#records();
@@ -78,7 +75,7 @@ export class LiveTrial {
     return { rankWaits: waits.sort((a, b) => a.rank - b.rank) };
   }
 
-  /** Epoch turns of the rank that lost most time by them, for this trial alone. */
+  /** Takes the epoch turns of the rank that lost most time by them; a later trial does not see them. */
   #takeTurns(): EpochTurn[] {
     const lostNs = (turns: readonly EpochTurn[]) =>
       turns.reduce((sum, { betweenNs, firstBatchNs }) => sum + betweenNs + firstBatchNs, 0);
@@ -98,19 +95,19 @@ export class LiveTrial {
     return droppedBatches(setting, facts.epochBatches);
   }
 
-  /** The change failed in a rank. */
+  /** Ends the trial, because a rank could not change its loader. */
   fail(failure: TrialFailure): void {
     this.#settle({ failure });
   }
 
-  /** What has come while this process had no CPU is read first: only then has the loop waited. */
+  /** Messages that arrived while this process had no CPU are read before the trial ends. */
   readonly #abort = (): void => void setImmediate(() => this.#settle({ aborted: true }));
 
   #records(): ChangeRecord[] {
     return this.subject.ranks.flatMap(({ loader }) => loader.change(this.subject.change) ?? []);
   }
 
-  /** Called when the change is made in all ranks. */
+  /** Starts joining the ranks' records once all ranks have made the change; returns whether they have. */
   #join(): boolean {
     const { ranks } = this.subject;
     const records = this.#records();
@@ -123,7 +120,7 @@ export class LiveTrial {
     return true;
   }
 
-  /** Between two epochs no batch comes, however long the script validates. */
+  /** Between epochs no batch is expected, however long validation takes. */
   #awaitBatch(): void {
     this.#stopWaiting();
     const { ranks, setting } = this.subject;
@@ -159,9 +156,9 @@ export class LiveTrial {
       epochTurns: this.#takeTurns(),
       ...this.#rankWaits(steadyWaits.length),
       storageReadBytes: null,
-      // All programs of the machine use /dev/shm.
+      // Null because all programs share /dev/shm.
       sharedMemoryBytes: null,
-      // Of one rank, which represents all, because the kernel takes long to answer.
+      // Of one rank only, because the kernel answers slowly.
       workerPrivateBytes: workers === null ? null : privateBytesOf(workers),
     });
   }
@@ -173,7 +170,7 @@ export class LiveTrial {
   }
 }
 
-/** Mean for a batch over all ranks; null if none was timed. */
+/** Mean time of a batch over all ranks; null if none was timed. */
 function meanOf(
   records: readonly ChangeRecord[],
   ns: "makeNs" | "collateNs" | "handOverNs",
@@ -184,33 +181,31 @@ function meanOf(
   return sum(batches) === 0 ? null : sum(ns) / sum(batches);
 }
 
-/** The part of the ranks' records that counts. */
 export interface JointOptions {
-  /** Number of an epoch's first batches that are left out; asked whenever an epoch begins. */
+  /** Number of batches to leave out at the start of an epoch; called at each start. */
   startBatches: () => number;
-  /** False for a setting in force, which needs no start: the last `startBatches` stand for it. */
+  /** False if the setting was already in force: then its last `startBatches` batches count too. */
   isNew: boolean;
-  /** Whether it is the script's own setting from the job's beginning: its first steps do not count, and are over. */
+  /** Whether this is the script's own setting since the job began; then the first steps do not count. */
   isOfStart: boolean;
 }
 
 /**
- * When each batch had arrived in the slowest of several ranks, which wait for each other in every step: nanoseconds
- * from the change, ascending. The time between two epochs (validating, saving) is left out, and so are the first
- * `startBatches` of an epoch.
+ * Arrival of each batch in the slowest rank, in nanoseconds from the change, ascending: ranks wait for each other in
+ * every step. Leaves out the time between two epochs, and `startBatches` at an epoch's start.
  */
 export class JointArrivals {
   readonly arrivalsNs: number[] = [];
-  /** For each batch, the longest wait of any rank's loop. */
+  /** Longest wait of any rank's loop, for each batch. */
   readonly waitNs: number[] = [];
   readonly #ranks: readonly ChangeRecord[];
   readonly #startBatches: () => number;
   /** Index of the next batch in the records. */
   #next: number;
-  /** The zero of the arrivals on the ranks' clock. */
+  /** Time of arrival 0 on the ranks' clock. */
   #zeroNs: number;
   #lastNs: number;
-  /** Batches of an epoch's start that are still to be left out, and the time of all that were. */
+  /** Number of batches still to leave out, and total time of those left out so far. */
   #leftOut = 0;
   #leftOutNs = 0;
 
@@ -232,7 +227,7 @@ export class JointArrivals {
     return end > before;
   }
 
-  /** Time of all batches, those that are left out included, without the time between two epochs. */
+  /** Total time, with the left-out batches but without the time between epochs. */
   get elapsedNs(): number {
     return (this.arrivalsNs.at(-1) ?? 0) + this.#leftOutNs;
   }
@@ -255,7 +250,7 @@ export class JointArrivals {
     this.waitNs.push(Math.max(...this.#ranks.map(({ waitNs }) => waitNs[index]!)));
   }
 
-  /** The time until then is left out. */
+  /** Leaves out the time until `untilNs`. */
   #pass(untilNs: number): void {
     this.#zeroNs += untilNs - this.#lastNs;
     this.#lastNs = untilNs;

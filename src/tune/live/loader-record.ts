@@ -2,82 +2,74 @@ import type { EpochTurn } from "../../results/tuning.js";
 import type { BatchFacts } from "../loader-probe.js";
 import type { HookMessage, HookMessageOf } from "./live-messages.js";
 
-/**
- * First batches of a job that do not count: their steps start CUDA, compile kernels and search for the best ones, which
- * takes seconds.
- */
+/** Number of a job's first batches that do not count: they start CUDA and choose kernels, which takes seconds. */
 export const firstSteps = 5;
 
-/** One process' record of a loader during one change; the arrays grow. */
+/** A process' records of a loader under one setting; the arrays grow. */
 export interface ChangeRecord {
-  /** When the change was made; for change 0, when the first epoch began. */
+  /** Time of the change; for change 0, start of the first epoch. */
   startNs: number;
-  /** When each batch was handed to the loop, and the loop's wait for it. */
+  /** Time at which each batch was handed to the loop, and the loop's wait for it. */
   ns: number[];
   waitNs: number[];
-  /** Index of the first batch of an epoch, and when that epoch began. */
+  /** Index of each epoch's first batch, and time at which the epoch began. */
   epochStarts: Map<number, number>;
-  /** Turns to the epochs that began under it, except the job's first one, with the index of their first batch. */
+  /**
+   * Turns to epochs that began under this setting, with the index of their first batch; not for the job's first epoch.
+   */
   turns: { turn: EpochTurn; index: number }[];
-  /** The last news of it, with the figures of all its batches. */
+  /** The last message, which has totals over all batches. */
   last: HookMessageOf<"batches"> | null;
 }
 
-/** One process' record of one of its loaders. */
 export class LoaderRecord {
   facts: BatchFacts | null = null;
-  /** Batches of all changes. */
+  /** Number of batches, under all settings. */
   delivered = 0;
-  /** Whether the script makes it anew, for each epoch say. */
+  /** Whether the script constructs it again, for example in each epoch. */
   isRenewed = false;
-  /** Number of epochs in a row that ended after one batch. */
+  /** Number of consecutive epochs that ended after one batch. */
   looks = 0;
   /** Whether it has delivered a batch with gradients on. */
   hasTrained = false;
   /**
-   * Time between consecutive batches of an epoch, and the waiting in it: with gradients on, and without. The first
-   * steps are left out.
+   * Total time between consecutive batches of an epoch, and the loop's waiting in it, with gradients on (`training`)
+   * and off. Without the first steps.
    */
   readonly loop = { training: { ns: 0, waitNs: 0 }, other: { ns: 0, waitNs: 0 } };
-  /** Batches of the last epoch that is over; before any, the loader's own number. */
+  /** Batches of the last finished epoch; before any, the number that the loader reports. */
   epochBatches: number | null;
   readonly #changes = new Map<number, ChangeRecord>();
   #lastNs: number | null = null;
   #isOpen = false;
   #epochBegan: { ns: number; delivered: number } | null = null;
-  /** When the loop got its last batch. */
+  /** Time at which the loop got its last batch. */
   #deliveredNs = 0;
-  /** State before the current epoch. */
+  /** The end of the previous epoch. */
   #ended: Omit<EpochTurn, "firstBatchNs"> | null = null;
 
   constructor(readonly reported: HookMessageOf<"loader">) {
     this.epochBatches = reported.epochBatches;
   }
 
-  /** Null before the change was made. */
   change(number: number): ChangeRecord | null {
     return this.#changes.get(number) ?? null;
   }
 
-  /** Called when the first steps are over. */
+  /** Whether the first steps are over. */
   get isUnderWay(): boolean {
     return this.facts !== null && this.delivered > firstSteps;
   }
 
-  /**
-   * Whether an epoch is under way: between epochs no batch is expected. Some loops count the batches, and never ask
-   * whether there is one more.
-   */
+  /** Whether another batch is expected in this epoch. Some loops count batches and never ask for one too many. */
   get isInEpoch(): boolean {
     return this.#isOpen && (this.epochBatches === null || this.batchesOfEpoch < this.epochBatches);
   }
 
-  /** Delivered batches of the current epoch, if there is one. */
   get batchesOfEpoch(): number {
     return this.#isOpen && this.#epochBegan !== null ? this.delivered - this.#epochBegan.delivered : 0;
   }
 
-  /** Records without batches are left out. */
   add(message: HookMessage): void {
     if (message.type === "batch") this.facts = message.facts;
     else if (message.type === "renewed") this.isRenewed = true;
@@ -92,7 +84,7 @@ export class LoaderRecord {
       this.#isOpen = false;
     } else {
       const batches = this.delivered - (this.#epochBegan?.delivered ?? 0);
-      // A loop that left the epoch before its end may do so in each; a script that looks at a batch does not.
+      // A single batch is a look at the data; an epoch that ends early later may do so each time.
       const isLook = this.#isOpen && batches === 1;
       this.looks = isLook ? this.looks + 1 : 0;
       if (this.#isOpen && !isLook) this.epochBatches = batches;

@@ -9,35 +9,35 @@ import { LiveJob, type Member, steadyNowNs } from "./live-job.js";
 import { LiveProbe, type LiveTarget, readyLoader } from "./live-probe.js";
 import { firstSteps, type LoaderRecord } from "./loader-record.js";
 
-/** Options for the job and the loader to look for. */
 export interface LiveOptions {
   command: readonly string[];
   settings: TuneSettings;
   signal: AbortSignal;
-  /** Called when the command runs: the caller ends it or leaves it running in any case. */
+  /** Called once the command runs. The caller then owns the job, even after an error. */
   onStart: (job: LiveJob) => void;
 }
 
-/** Whether the loop begins an epoch for each batch: that many in a row had one batch. */
+/** Whether the loop starts an epoch for every batch: 20 epochs in a row had only one. */
 const isLookedAt = ({ looks }: LoaderRecord) => looks >= 20;
 
-/** Factor on --timeout for the first batch: a training may load a model and connect its ranks before. */
+/** Factor on --timeout for the first batch: a training may first load a model and connect its ranks. */
 const startFactor = 4;
-/** Longest delay of other ranks behind the first one. */
+/** Maximum delay of other ranks behind the first one. */
 const ranksNs = 5e9;
-/** Settings of a search that apply to a running job: the script itself decides on its data. */
-const heeded = new Set(["maxWorkers", "budgetNs", "timeoutNs", "go", "loader"]);
+/** Settings that apply to a running job; the script itself chooses its data. */
+const supported = new Set(["maxWorkers", "budgetNs", "timeoutNs", "go", "loader"]);
 
 const tickMs = 50;
 
 /**
- * Starts the command, waits until it is clear which loader the training loop spends its time on, and takes that one
- * over in all ranks of this node. Rejects with a PinbenchError if that fails; the command then still runs, or has ended
- * by itself.
+ * Starts the command, waits until it is clear which loader takes most of the loop's time, and tunes it in all ranks of
+ * this node. Rejects with a PinbenchError if there is none; the command may still run then.
  */
 export async function openLive(options: LiveOptions): Promise<LiveProbe> {
-  const strangers = (Object.keys(tuneSettings) as (keyof TuneSettings)[]).filter((key) => !heeded.has(key));
-  refuse(options.settings, "with a command", strangers);
+  const unsupported = (Object.keys(tuneSettings) as (keyof TuneSettings)[]).filter(
+    (key) => !supported.has(key),
+  );
+  refuse(options.settings, "with a command", unsupported);
   const job = await LiveJob.start(options.command);
   options.onStart(job);
   const opening = new LiveOpening(job, options);
@@ -48,10 +48,9 @@ export async function openLive(options: LiveOptions): Promise<LiveProbe> {
   }
 }
 
-/** From the start of the command to the choice of a loader. */
+/** Observes a command from its start until a loader is chosen. */
 class LiveOpening {
   #lastNewsNs = steadyNowNs();
-  /** Types of loaders with an __iter__ of their own. */
   readonly #ownIters = new Set<string>();
   #chosen: { member: Member; loader: number; ns: number } | null = null;
 
@@ -61,12 +60,12 @@ class LiveOpening {
   ) {
     job.onNews = (_, message) => {
       if (message?.type === "ownIter") this.#ownIters.add(message.name);
-      // Further iterations and epochs of the loop are no news.
+      // Batches and epochs do not extend the time limit.
       if (message?.type !== "batches" && message?.type !== "epoch") this.#lastNewsNs = steadyNowNs();
     };
   }
 
-  /** Null while it is unclear. Throws if there will be none. */
+  /** The loader to tune; null while undecided. Throws if there cannot be one. */
   find(): LiveTarget | null {
     const { job, options } = this;
     if (job.fault !== null) throw job.fault;
@@ -123,7 +122,7 @@ class LiveOpening {
   /** Throws if no loader can be expected any more. */
   #checkTime(): void {
     const loaders = this.#loaders;
-    // If batches come without gradients, the loop may still be about to train.
+    // While batches come without gradients, training may still begin.
     const mayCome =
       loaders.length === 0
         ? this.#ownIters.size === 0 && !this.job.pythons.isIsolated
@@ -158,7 +157,7 @@ class LiveOpening {
     );
   }
 
-  /** Why no loader can be tuned; `message` and `hint` if nothing is known against any. */
+  /** The reason why no loader can be tuned; `message` and `hint` if none is known. */
   #failure(hasEnded: boolean, message: string, hint: string): PinbenchError {
     const loaders = this.#loaders;
     const { loader } = this.options.settings;
@@ -207,7 +206,7 @@ function factsOf({ reported, facts, epochBatches }: LoaderRecord): ProbeFacts {
   };
 }
 
-/** Workers that are not forked start slowly, which is the default since Python 3.14. */
+/** Spawned workers start slowly; since Python 3.14 workers are not forked by default. */
 function startNotes({ startMethod }: LoaderRecord["reported"]): string[] {
   if (startMethod === "fork") return [];
   return [
@@ -225,19 +224,16 @@ function ranksNotes(ranks: number, ranksOfNode: number, worldSize: number): stri
   ];
 }
 
-/** Time of a loop after its first steps that shows which loader it spends its time on. */
+/** How long a loop is watched after its first steps, to find the loader that it spends its time on. */
 const watchedNs = 2e9;
-/** Number of batches that shows it for slow loops. */
+/** Number of batches that is enough for slow loops. */
 const watchedBatches = 3;
-/** Time of evaluating after which a loop without training is tuned: a script may evaluate first. */
+/** After this time without training, an evaluation loop is tuned: a script may evaluate before it trains. */
 const untrainedNs = 10e9;
-/** Two loaders of one loop share its time: the one that the loop waits for matters. */
+/** Loaders within this share of the longest time belong to one loop; the one it waits for longer is tuned. */
 const sameTime = 0.9;
 
-/**
- * The loader whose batches take most of the loop's time, among those iterated with gradients on; null while that is
- * unclear.
- */
+/** The loader that takes most of the loop's time, of those iterated with gradients on; null while undecided. */
 export function chooseTarget(loaders: readonly LoaderRecord[]): LoaderRecord | null {
   const tunable = loaders.filter(({ isUnderWay }) => isUnderWay);
   const training = mostWaitedFor(tunable, "training");
@@ -245,7 +241,7 @@ export function chooseTarget(loaders: readonly LoaderRecord[]): LoaderRecord | n
     const { ns } = training.loop.training;
     return ns >= watchedNs && training.delivered >= firstSteps + watchedBatches ? training : null;
   }
-  // The first steps of a training may take long.
+  // The first training steps may be slow, so the choice waits.
   if (loaders.some(({ hasTrained }) => hasTrained)) return null;
   const other = mostWaitedFor(tunable, "other");
   return other !== null && other.loop.other.ns >= untrainedNs ? other : null;

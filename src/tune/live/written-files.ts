@@ -1,24 +1,20 @@
 import { type Dirent, readdirSync, statSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
 
-/** Most entries of folders that are looked at: a data set may lie next to the script. */
+/** Maximum number of folder entries to look at: a data set may lie next to the script. */
 const mostEntries = 20_000;
-/** Folders whose files no script resumes from. */
+/** Folders without checkpoints, which are skipped. */
 const ignored = new Set(["__pycache__", ".git", "node_modules", ".venv"]);
-/** Names of files from which trainings resume. */
+/** Names of checkpoint files. */
 const checkpoint = /\.(pt|pth|ckpt|safetensors)$|checkpoint/i;
 
-/** A file that a command has made or changed. */
 export interface WrittenFile {
   path: string;
-  /** Whether a training that finds it may go on from there. */
+  /** Whether a later training may resume from it. */
   isNewCheckpoint: boolean;
 }
 
-/**
- * Files made or changed since `sinceMs` (since 1970) in the working folder and in folders that the command names. Others
- * are not found.
- */
+/** Files made or changed since `sinceMs` (Unix time) in the working folder and in folders named by the command. */
 export function writtenFiles(
   command: readonly string[],
   sinceMs: number,

@@ -3,21 +3,20 @@ import { join } from "node:path";
 import { PinbenchError } from "../../errors.js";
 import { sumOf } from "../../stats/variance.js";
 
-/** The files that samples are read from, one a sample. */
+/** Files to read samples from, one per sample. */
 export interface DataFolder {
   path: string;
-  /** Sorted, whatever the file system's order. */
   files: string[];
   totalBytes: number;
   meanBytes: number;
 }
 
-/** Number of files whose sizes are requested at once, because network file systems are slow for each. */
+/** Number of files whose sizes are read at once: network file systems answer slowly. */
 const atOnce = 64;
 
 /**
- * The regular files in and below a folder, except names that begin with a dot and links, which may lead anywhere.
- * Throws a usage error if there is nothing to read, or some of it is unreadable.
+ * The regular files in a folder and its subfolders, without hidden files and links, which may lead anywhere. Throws a
+ * usage error if there are none, or some are unreadable.
  */
 export async function listDataFolder(path: string): Promise<DataFolder> {
   const files: string[] = [];
@@ -52,7 +51,7 @@ async function sizesOf(files: readonly string[]): Promise<number[]> {
   return sizes;
 }
 
-/** Rejects with a usage error for a system error on a path. */
+/** Returns a handler that throws a usage error for a system error on a path. */
 function unreadable(path: string): (error: NodeJS.ErrnoException) => never {
   const reasons: Record<string, string> = {
     ENOENT: `There is no folder ${path}.`,

@@ -15,32 +15,27 @@ import type { Probe, ProbeFacts } from "../loader-probe.js";
 import type { DataFolder } from "./data-folder.js";
 import { closeLoader, runModelTrial } from "./model-trial.js";
 
-/** Options of the model of a loader, with the settings' defaults filled in. */
+/** Options of a simulated loader, with defaults filled in. */
 export interface ModelProbeOptions {
   driver: NativeDriver;
-  /** The device that batches are copied to. */
   device: DeviceFacts;
   placement: Placement;
   batchSize: number;
   sampleBytes: number;
-  /** CPU time for a sample beyond writing it (and reading its file). */
+  /** CPU time per sample, in addition to reading its file and writing it. */
   sampleCostNs: number;
-  /** Length of the simulated step, "auto" for about a ResNet-50's; null for none. */
+  /** Duration of the simulated step; "auto" is about that of a ResNet-50, null none. */
   stepTimeNs: number | "auto" | null;
   /** Files that samples read; null for generated samples. */
   data: DataFolder | null;
-  /** Drops files from the page cache for cold trials; null for others. */
+  /** Drops files from the page cache for cold trials; null for warm ones. */
   dropFiles: ((files: readonly string[]) => Promise<void>) | null;
-  /** This process' index (from 0) among the training processes that share the files. */
+  /** Index (from 0) of this training process, and the number that share the files. */
   rank: { index: number; count: number };
-  /** Ends opening and measuring. */
   signal: AbortSignal;
 }
 
-/**
- * Opens the engine's model of a loader. Rejects with a PinbenchError if the device cannot be opened, or cannot run the
- * requested step.
- */
+/** Opens a simulated loader. Rejects with a PinbenchError if the device cannot be opened or cannot run the step. */
 export async function openModelProbe(options: ModelProbeOptions): Promise<Probe> {
   if (options.signal.aborted) throw interrupted();
   const notes: string[] = [];
@@ -51,10 +46,9 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
     const link = await measureLink(options, notes);
     await dropAllFiles(options);
     const facts = describeProbe(options, { stepNs, link, notes });
-    // Each trial continues through the files where the last one stopped, so that a file is read again as late as
-    // possible.
+    // Each trial continues where the last one stopped, so that files are read again as late as possible.
     let firstSample = options.rank.index;
-    // Whether a loader could not be closed: its threads may run forever, so the session stays open for them.
+    // Whether a loader could not be closed: its threads may still use the session, which stays open.
     let isStuck = false;
     return {
       facts,
@@ -83,7 +77,6 @@ export async function openModelProbe(options: ModelProbeOptions): Promise<Probe>
   }
 }
 
-/** An open device, with its close function. */
 async function openBench({ device, ...options }: ModelProbeOptions, notes: string[]) {
   const onRefused = ({ message }: NativeError) => {
     if (!notes.includes(`${message}.`)) notes.push(`${message}.`);
@@ -97,15 +90,15 @@ async function openBench({ device, ...options }: ModelProbeOptions, notes: strin
 }
 
 /**
- * ResNet-50's forward and backward pass take 12.3 GFLOP for an image of 3 x 224 x 224 float32, 602112 bytes: some 20 000
- * operations a byte, of which a multiply-add is two.
+ * ResNet-50's forward and backward pass take 12.3 GFLOP for an image of 602112 bytes (3 x 224 x 224 float32): about 20
+ * 000 operations a byte, and a multiply-add is two.
  */
 const resnet50MultiplyAddsPerByte = 10_000;
 
-/** Files dropped in one call; after it an abort takes effect. */
+/** Number of files dropped per call; an abort takes effect between calls. */
 const droppedAtOnce = 1024;
 
-/** For cold trials, drops all files from the page cache; a loader drops each again after reading it. */
+/** Drops all files from the page cache before a cold trial; a loader also drops each file after reading it. */
 async function dropAllFiles({ data, dropFiles, rank, signal }: ModelProbeOptions): Promise<void> {
   if (data === null || dropFiles === null || rank.index > 0) return;
   for (let first = 0; first < data.files.length; first += droppedAtOnce) {
@@ -116,7 +109,7 @@ async function dropAllFiles({ data, dropFiles, rank, signal }: ModelProbeOptions
 
 const noStep: LoaderStep = { durationNs: 0, multiplyAddsPerByte: 0 };
 
-/** The step, if kernels are available; if it was not requested by name, a note replaces it. */
+/** The step, if kernels are available. A note replaces a default step that is not available. */
 function availableStep(
   { stepTimeNs }: ModelProbeOptions,
   { opening: { kernelsOff } }: NativeSession,
@@ -135,10 +128,7 @@ function availableStep(
   return null;
 }
 
-/**
- * The engine's loader for a trial of `setting` from sample `firstSample` on; `step` is null if the build has no kernels
- * for it.
- */
+/** Loader options for a trial of `setting` from sample `firstSample` on; `step` is null without kernels. */
 export function loaderOptions(
   options: ModelProbeOptions,
   step: LoaderStep | null,
@@ -161,7 +151,6 @@ export function loaderOptions(
   };
 }
 
-/** Opens a loader only to time its step. */
 async function timeStep(
   session: NativeSession,
   options: ModelProbeOptions,
@@ -173,12 +162,12 @@ async function timeStep(
   return loader.stepNs;
 }
 
-/** Number of timed copies: their median repeats within a few per cent. */
+/** Number of timed copies; their median repeats within a few per cent. */
 const linkCopies = 15;
 
 /**
- * Times copies of one batch to the device, from pinned and from pageable memory, with nothing else running: in a
- * separate session, which frees its memory. Null if a batch cannot be pinned; then `notes` says why.
+ * Times copies of one batch from pinned and from pageable memory on an idle device. A separate session frees their
+ * memory. Null if a batch cannot be pinned; `notes` has the reason.
  */
 async function measureLink(options: ModelProbeOptions, notes: string[]): Promise<ProbeRecord["link"]> {
   const { bench, end } = await openBench(options, notes);
@@ -200,7 +189,7 @@ async function measureLink(options: ModelProbeOptions, notes: string[]): Promise
       warmupBytes: sizeBytes,
       copiesPerSample: 1,
       samples: linkCopies,
-      // Only the time counts: no result has these copies.
+      // No result uses the copied data.
       verify: "none",
       readLink: false,
     });
@@ -231,12 +220,10 @@ function asPinbenchError(error: NativeError | PinbenchError): PinbenchError {
   });
 }
 
-/** The error of opening the probe if its signal is aborted. */
 function interrupted(): PinbenchError {
   return new PinbenchError("measurement", "Opening the loader was interrupted.");
 }
 
-/** The facts of a newly opened probe; `notes` are from opening it. */
 function describeProbe(
   options: ModelProbeOptions,
   { stepNs, link, notes }: Pick<ProbeRecord, "stepNs" | "link" | "notes">,
@@ -299,7 +286,7 @@ function dataNotes({ data, sampleBytes, sampleCostNs, dropFiles }: ModelProbeOpt
   return notes;
 }
 
-/** File descriptors of this process: the soft limit, and the number of open ones; null if unknown. */
+/** Soft limit and number of open file descriptors of this process; null if unknown. */
 function fileDescriptors(): Pick<ProbeFacts, "fileLimit" | "filesInUse"> {
   const soft = /^Max open files\s+(\d+)/m.exec(readText("/", "proc/self/limits") ?? "")?.[1];
   const open = listNames("/", "proc/self/fd").length;

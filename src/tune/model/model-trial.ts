@@ -8,17 +8,17 @@ import type { Fault, LoaderSetting, TrialFailure } from "../../results/tuning.js
 import type { Trial, TrialControl, TrialRun } from "../loader-probe.js";
 import { hangFailure } from "../silence.js";
 
-/** Longest wait in one call of the engine; an abort or a hang without batches is noticed after it. */
+/** Longest wait in one engine call, and so the delay in noticing an abort or a hang. */
 const pollNs = 50e6;
-/** Longest time to close a loader beyond the steps under way: a read that never returns would block it forever. */
+/** Time limit for closing a loader, beyond its running steps: a read may never return. */
 const closeMs = 5000;
-/** After an abort: results must not wait longer for a driver that hangs. */
+/** The limit after an abort: a hanging driver must not delay the results. */
 const abortedCloseMs = 2000;
 
 /**
- * Runs one loader from opening to closing, and returns how many samples it began. Rejects with a PinbenchError for
- * failures that no setting causes, and with errors of `control.enough`. The loader is closed in any case, with a
- * shorter limit if `interruption` is aborted: a trial that others end early may have a long step under way.
+ * Runs one loader and returns the number of samples it began. Rejects with a PinbenchError for failures that no setting
+ * causes, and with errors of `control.enough`. Always closes the loader, with a shorter limit if `interruption` is
+ * aborted: otherwise a long step may still be running.
  */
 export async function runModelTrial(
   session: NativeSession,
@@ -38,12 +38,12 @@ export async function runModelTrial(
   let lastNewsMs = performance.now();
   try {
     loader = await session.openLoader(options);
-    // A step may take longer than a batch should, and the next batch comes after it.
+    // A step may take longer than a batch, and delays the next one.
     timeoutNs += loader.stepNs ?? 0;
     lastNewsMs = performance.now();
     while (!control.signal.aborted) {
       last = await loader.arrivals(Math.min(pollNs, timeoutNs));
-      // These have arrived even if an abort came meanwhile. One by one, as a call takes a limited number of arguments.
+      // Arrivals count even after an abort. Pushed one by one, because a call takes a limited number of arguments.
       for (const arrivalNs of last.arrivalsNs) arrivalsNs.push(arrivalNs);
       if (last.arrivalsNs.length > 0) lastNewsMs = performance.now();
       if (control.signal.aborted) break;
@@ -55,7 +55,7 @@ export async function runModelTrial(
       }
     }
   } catch (error) {
-    // A failure while stopping is not the setting's fault.
+    // A failure after the request to stop is not the setting's fault.
     if (!isNative(error)) throw error;
     if (!control.signal.aborted) failure = trialFailure(error, setting);
   } finally {
@@ -82,15 +82,15 @@ export async function runModelTrial(
     sharedMemoryBytes: last?.sharedMemoryBytes ?? null,
     pinnedBytes: last?.pinnedBytes ?? null,
     workerPrivateBytes: null,
-    // That file has what the kernel counts.
+    // The kernel counts storage reads only if this file exists.
     storageReadBytes: last === null || !exists("/", "proc/self/io") ? null : last.storageBytes,
   };
   return { trial, isUsable, samplesBegun };
 }
 
 /**
- * Closes a loader within a limit, which is short after an abort. Returns how many samples it began, or null if some
- * threads have not ended. Never rejects.
+ * Closes a loader within a time limit, which is short after an abort. Returns the number of samples it began; null if
+ * some threads have not ended. Never rejects.
  */
 export async function closeLoader(loader: NativeLoader, signal: AbortSignal): Promise<number | null> {
   const limit = new AbortController();
@@ -109,13 +109,12 @@ function isNative(error: unknown): error is NativeError {
 interface FaultKind {
   fault: Fault;
   hint: string;
-  /** Every other setting would fail too. */
   everywhere?: boolean;
 }
 
 const memoryHint = "Fewer workers, a smaller prefetch factor or smaller batches take less.";
 
-/** The faults by the engine's own codes; those of CUDA are in cudaFault(). */
+/** Failures by the engine's error code; cudaFault() has those of CUDA. */
 const kinds: Readonly<Record<string, FaultKind>> = {
   FILE_UNREADABLE: {
     fault: "dataset-raised",
@@ -138,7 +137,7 @@ const kinds: Readonly<Record<string, FaultKind>> = {
   },
 };
 
-/** The failure of one setting; throws a PinbenchError for failures that no setting causes. */
+/** Turns an error into a setting's failure; throws a PinbenchError if no setting causes it. */
 function trialFailure(error: NativeError, setting: LoaderSetting): TrialFailure {
   const kind = kinds[error.code] ?? cudaFault(error);
   if (kind === null) {

@@ -1,5 +1,5 @@
-"""Runs at the start of each Python process of a command that pinbench tunes: changes torch's DataLoader when that is
-imported, and then runs the sitecustomize that it hides.
+"""Runs at the start of each Python process of a tuned command: hooks torch's DataLoader when it is imported, and then
+runs the sitecustomize that it hides.
 """
 
 import importlib.machinery
@@ -12,7 +12,7 @@ def _run_the_one_behind():
     spec = importlib.machinery.PathFinder.find_spec("sitecustomize", sys.path)
     if spec is not None and spec.loader is not None:
         module = importlib.util.module_from_spec(spec)
-        # Later imports of that name mean the user's own.
+        # Later imports of this name get the user's module.
         sys.modules["sitecustomize"] = module
         spec.loader.exec_module(module)
 
@@ -26,7 +26,7 @@ elif "PINBENCH_TUNE_SOCKET" in os.environ:
 
     watch.watch()
 
-# Child processes find the folder in their environment; in this one it has done its work.
+# Child processes find this folder through their environment; this process no longer needs it.
 _here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:] = [path for path in sys.path if os.path.abspath(path) != _here or path == ""]
 _run_the_one_behind()

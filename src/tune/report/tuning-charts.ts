@@ -6,7 +6,7 @@ import { memories } from "../../settings/choices.js";
 import { groupBy } from "../../stats/group-by.js";
 import { formatRate, halfText, startingOwner } from "./tuning-findings.js";
 
-/** Rates against workers; none if no setting has a rate. */
+/** Rate by number of workers; no charts if no setting has a rate. */
 export function rateCharts(tuning: Tuning): CurveChart[] {
   const { method, tried, probe } = tuning;
   const rated = tried.filter(({ score }) => score !== null);
@@ -40,12 +40,11 @@ export function rateCharts(tuning: Tuning): CurveChart[] {
   ];
 }
 
-/** With few workers the axis marks each count. */
 function ticksOf(most: number): { ticks?: number[] } {
   return most > 12 ? {} : { ticks: Array.from({ length: most + 1 }, (_, count) => count) };
 }
 
-/** The user's own setting may equal another one in all that this chart shows; then only a line marks it. */
+/** Drops the user's setting if another one has the same point in this chart; a line marks it anyway. */
 function distinct(rated: readonly Tried[], { probe }: Tuning): Tried[] {
   const place = ({ setting }: Tried) => `${curveName({ setting })}, ${setting.numWorkers}`;
   const isOwn = ({ setting }: Tried) =>
@@ -62,7 +61,7 @@ function curveName({ setting: { pinMemory, prefetchFactor } }: Pick<Tried, "sett
   return `${pinMemory ? "pinned" : "not pinned"}${prefetch}`;
 }
 
-/** Styles of pinned and pageable memory as in other charts; settings with another prefetch get the others. */
+/** Pinned and pageable memory have the same styles as in other charts; other prefetch factors get further styles. */
 function styleOf({ pinMemory, prefetchFactor }: LoaderSetting, index: number): number {
   if (prefetchFactor !== null && prefetchFactor !== defaultPrefetchFactor) return 6 + (index % 2);
   return memories.indexOf(pinMemory ? "pinned" : "pageable");
@@ -70,7 +69,7 @@ function styleOf({ pinMemory, prefetchFactor }: LoaderSetting, index: number): n
 
 function pointOf({ setting, score }: Tried): ChartPoint {
   const { batchesPerSecond, low, high, isSettled } = score!;
-  // An interval that is wider than the rate would compress the rates.
+  // A wider interval would compress the rates.
   const isNarrow = low !== null && high !== null && high - low <= 2 * batchesPerSecond;
   return {
     x: setting.numWorkers,
@@ -79,12 +78,12 @@ function pointOf({ setting, score }: Tried): ChartPoint {
     high: isNarrow ? high : null,
     text: `${counted(setting.numWorkers, "worker")}: ${formatRate(batchesPerSecond)} batches/s ${halfText(score!)}${isSettled ? "" : ", a rough figure"}`,
     ...(isSettled ? {} : { isOpen: true }),
-    // Without workers the training process makes the batches, which is no point of the curve.
+    // Without workers, the training process makes the batches, so this is no point of the curve.
     ...(setting.numWorkers === 0 ? { isApart: true } : {}),
   };
 }
 
-/** The user's setting and the recommended one. */
+/** Lines for the user's setting and the recommended one. */
 function rulesOf(tuning: Tuning): RuleLine[] {
   const { startingScore, recommendation } = tuning;
   const now = startingScore?.batchesPerSecond;

@@ -15,7 +15,7 @@ import { doubled } from "../../settings/units.js";
 import { median, relativeHalfWidth } from "../../stats/order-statistics.js";
 import { waitingShare } from "../search/rate.js";
 
-/** Batches a second with three digits or so, rounded down. */
+/** Batches per second with about three digits, rounded down. */
 export function formatRate(batchesPerSecond: number): string {
   return roundDown(batchesPerSecond, batchesPerSecond >= 100 ? 0 : batchesPerSecond >= 10 ? 1 : 2);
 }
@@ -27,7 +27,7 @@ export function halfText({ batchesPerSecond, low, high }: TuningScore): string {
 
 const rateText = (score: TuningScore) => `${formatRate(score.batchesPerSecond)} ${halfText(score)}`;
 
-/** The name of the settings that the result is compared with. */
+/** What the recommendation is compared with, in words. */
 export function startingOwner({ probe }: Tuning): string {
   if (probe.kind === "live") return "the script's own settings";
   return probe.startingPoint === null ? "DataLoader's defaults" : "your DataLoader's own settings";
@@ -56,20 +56,20 @@ export function headline(tuning: Tuning): string[] {
     startingScore === null ? `${owner} have no rate` : `${owner}: ${rateText(startingScore)} batches/s`;
   const answer = gain === undefined ? `${capital(owner)} stay. ${rate}.` : `${rate}. ${capital(against)}.`;
   const open = undecided && `Undecided: ${named(undecided.setting)}: ${rateText(undecided.score)}.`;
-  // A job that ended, or was interrupted, had no time for more.
+  // A job that ended or was interrupted had no more time.
   const more = open && tuning.run.status !== "ended" && tuning.run.status !== "aborted";
   const hint = more && `Use --budget ${doubled(tuning.method.budgetNs)}.`;
   return [[answer, open, hint].filter(Boolean).join(" "), limitOf(tuning, recommendation)];
 }
 
-/** All allowed workers may be waiting, and more of them be faster. */
+/** Qualifies the limit if all allowed workers are in use, as more might be faster. */
 function limitOf({ method: { maxWorkers }, machine }: Tuning, { limit, setting }: Recommendation): string {
   if (limit !== "workers" || setting.numWorkers !== maxWorkers) return limits[limit];
   const most = `${counted(maxWorkers, "worker")} on ${counted(machine.usableCpus, "CPU")}`;
   return `${limits[limit]} The search stopped at ${most}: if they wait for disk or network, use --max-workers ${Math.min(4 * maxWorkers, mostWorkers)}.`;
 }
 
-/** What was found besides the rates of settings, a row each. */
+/** Findings other than the rates of settings, a row each. */
 export function findingsOf(tuning: Tuning): Finding[] {
   const { recommendation } = tuning;
   if (recommendation === null) return [];
@@ -102,7 +102,6 @@ function triedOf({ tried }: Tuning, setting: LoaderSetting | null): Tried | unde
   return tried.find((one) => setting !== null && settingKey(one.setting) === settingKey(setting));
 }
 
-/** Empty if the recommended setting is the user's own. */
 function gainOf(tuning: Tuning, { setting, score, gain }: Recommendation): Finding[] {
   const { method, startingScore } = tuning;
   const own = tuning.probe.startingPoint;
@@ -120,7 +119,7 @@ function gainOf(tuning: Tuning, { setting, score, gain }: Recommendation): Findi
   return [row(subject, "rate", formatRatio(ratio), { interval, against, verdict })];
 }
 
-/** How many times as fast a perfect loader would make a running job that waited as under this setting; null if unknown. */
+/** Speed-up of a running job by a perfect loader, from its waits under this setting; null if unknown. */
 export function perfectRatio(tried: Tried): number | null {
   const waiting = waitingShare(tried);
   if (waiting === null || tried.score === null) return null;
@@ -131,7 +130,7 @@ export function perfectRatio(tried: Tried): number | null {
   return Number.isFinite(most) ? most : null;
 }
 
-/** In a running job: the gain of a perfect loader, and the waits before and after the change. */
+/** For a running job: the gain from a perfect loader, and the waits before and after the change. */
 function waitsOf(tuning: Tuning, { setting }: Recommendation): Finding[] {
   const { kind, startingPoint } = tuning.probe;
   if (kind !== "live") return [];
@@ -152,7 +151,7 @@ function waitsOf(tuning: Tuning, { setting }: Recommendation): Finding[] {
   return [...perfect, ...waits];
 }
 
-/** A rank that waits twice as long as the others, for more than a twentieth of the time, delays them. */
+/** Reports a rank that waits twice as long as the others, for more than 5 % of the time: it delays them. */
 function slowRank(tuning: Tuning, { setting, score }: Recommendation): Finding[] {
   const trials = triedOf(tuning, setting)?.trials ?? [];
   const waits = trials.findLast(({ rankWaits }) => rankWaits !== undefined)?.rankWaits ?? [];
@@ -188,7 +187,7 @@ function stepOf({ probe }: Tuning, { score }: Recommendation): Finding[] {
   return [row(`a ${ms(probe.stepNs)} step`, "added by data", ms(addedNs))];
 }
 
-/** Mean times of a batch in a worker, with the recommended number of workers or the nearest that was timed. */
+/** Mean time of a batch in a worker, at the recommended number of workers or the nearest timed one. */
 function workerTime({ tried }: Tuning, { setting }: Recommendation): Finding[] {
   const known = tried.flatMap(({ setting: { numWorkers }, trials }) => {
     const timed = trials.filter((one) => one.makeNsPerBatch !== null && one.handOverNsPerBatch !== undefined);
@@ -212,7 +211,7 @@ function workerTime({ tried }: Tuning, { setting }: Recommendation): Finding[] {
   ];
 }
 
-/** What pinning does to the time of a batch. */
+/** How pinning changes the time of a batch. */
 function pinningOf({ probe, method }: Tuning, { pinning, score }: Recommendation): Finding[] {
   if (probe.pinningOff !== null || pinning === null) return [];
   const { numWorkers, savedNsPerBatch, savedNsLow: low, savedNsHigh: high } = pinning;

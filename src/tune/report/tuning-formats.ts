@@ -15,7 +15,7 @@ export const tuningKind: DocumentKind<Tuning> = {
   },
 };
 
-/** DataLoader's keyword arguments to paste, with the reasons above them as comments. */
+/** DataLoader's keyword arguments to paste, with the reasons as comments above. */
 function pythonReport(tuning: Tuning): string {
   const { recommendation, probe } = tuning;
   if (recommendation === null) return "# pinbench tune: no setting could be measured\n";

@@ -28,7 +28,6 @@ import { constants } from "../search/constants.js";
 import { readsStorage } from "../search/rate.js";
 import { findingsOf, formatRate, halfText, headline } from "./tuning-findings.js";
 
-/** The tried settings and the recommendation. */
 export function tuningReport(tuning: Tuning): Report {
   const { tool, probe, run } = tuning;
   const findings = findingsOf(tuning);
@@ -58,7 +57,7 @@ export function tuningReport(tuning: Tuning): Report {
   };
 }
 
-/** Most settings and notes of the brief view. */
+/** Maximum number of settings and notes in the brief view. */
 const [mostBriefSettings, mostBriefNotes] = [8, 2];
 
 function alerts(tuning: Tuning): Note[] {
@@ -125,7 +124,7 @@ const columnsFor = (unit: string): readonly Column[] => [
   wordColumn(""),
 ];
 
-/** A table of the settings, the fastest first; none without any. */
+/** A table of settings, fastest first; no table without settings. */
 function gridsOf({ probe, recommendation, tried }: Tuning): Grid[] {
   if (tried.length === 0) return [];
   const rate = ({ score }: Tried) => score?.batchesPerSecond ?? 0;
@@ -138,7 +137,7 @@ function gridsOf({ probe, recommendation, tried }: Tuning): Grid[] {
   const rows = fastestFirst.map((one) => {
     const { setting, score, trials } = one;
     const { numWorkers, pinMemory, prefetchFactor, persistentWorkers } = setting;
-    // A running job's setting in force starts no loader: its next batch comes at once, so the longest counts.
+    // The longest first wait, because a setting already in force starts no loader and gets its batch at once.
     const firstNs = Math.max(...trials.flatMap(({ arrivalsNs }) => arrivalsNs[0] ?? []));
     const fault = trials.find(({ failure }) => failure !== null)?.failure?.fault ?? null;
     const isChosen = recommendation !== null && settingKey(recommendation.setting) === settingKey(setting);
@@ -168,7 +167,6 @@ function rateFigure(score: TuningScore | null, fault: string | null): Figure {
   return figure(formatRate(score.batchesPerSecond), halfText(score) + signs);
 }
 
-/** The recommended setting, its gain, and what then limits the loader. */
 function recommendationOf(tuning: Tuning): Note[] {
   const { recommendation, probe } = tuning;
   if (recommendation === null) return [note("no setting could be measured", "failure")];
@@ -177,7 +175,6 @@ function recommendationOf(tuning: Tuning): Note[] {
 
 const withoutStep = `Measured without a training step: 0 workers make nothing during one, and are recommended only if over ${formatRatio(constants.overlapWorth)} as fast. Measure one with --step.`;
 
-/** Notes for reading the table: failures, omissions and doubts. */
 function tuningNotes(tuning: Tuning): Note[] {
   const { tried, probe } = tuning;
   const isRough = tried.some(({ score }) => score?.isSettled === false);
@@ -201,7 +198,7 @@ function tuningNotes(tuning: Tuning): Note[] {
   ];
 }
 
-/** Why the number of workers stays the script's own, what another one would gain, and what to mend first. */
+/** Why the script keeps its number of workers, the gain that this costs, and what to fix first. */
 function checks({ probe, recommendation }: Tuning): Note[] {
   const { heldBack } = recommendation ?? {};
   const gain =
@@ -211,13 +208,13 @@ function checks({ probe, recommendation }: Tuning): Note[] {
   return probe.checks.map(({ message }) => note(`${gain}: ${message}`, "warning"));
 }
 
-/** Whether some settings restart their workers in each epoch and others keep them. */
+/** Whether only some of the settings have persistent workers. */
 function tellsPersistence({ tried }: Pick<Tuning, "tried">): boolean {
   const withWorkers = tried.filter(({ setting }) => setting.numWorkers > 0);
   return new Set(withWorkers.map(({ setting }) => setting.persistentWorkers)).size > 1;
 }
 
-/** The gain of persistent workers, if it was not measured, and their risk. */
+/** Notes on the gain from persistent workers, if it was not measured, and on their risk. */
 function persistence({ recommendation, probe }: Tuning): Note[] {
   if (!recommendation?.setting.persistentWorkers || probe.startingPoint?.persistentWorkers) return [];
   const how = recommendation.epochs?.isMeasured
@@ -244,7 +241,7 @@ function failures({ tried }: Tuning): Note[] {
   });
 }
 
-/** Settings whose trials ended before they had a rate ("-"). */
+/** Notes on settings whose trials ended before a rate was known ("-"). */
 function withoutRate({ tried }: Tuning): Note[] {
   const none = tried.filter(
     ({ score, trials }) => score === null && trials.every(({ failure }) => failure === null),
@@ -254,9 +251,9 @@ function withoutRate({ tried }: Tuning): Note[] {
   return [note(`${settings}: too few batches arrived for a rate`, "warning")];
 }
 
-/** One note for all settings with the same reason. */
+/** One note for each reason. */
 function skipped({ skipped }: Tuning): Note[] {
-  // The need grows with the workers, so the first skipped setting shows the limit.
+  // More workers need more memory, so the first skipped setting shows the limit.
   const kinds = groupBy(skipped, ({ reason }) => reason.replaceAll(/\d[\d.]*( [KMGT]?i?B\b)?/g, "#"));
   return [...kinds.values()].map((members) => {
     const { setting, reason } = members[0]!;
@@ -265,7 +262,7 @@ function skipped({ skipped }: Tuning): Note[] {
   });
 }
 
-/** A note on a stream that each worker delivers completely: a training would see each sample several times an epoch. */
+/** A note on a stream that every worker delivers completely: a training would see each sample several times. */
 function copies({ tried }: Tuning): Note[] {
   const isRepeated = tried.some(({ trials }) => trials.some(({ sampleCopies }) => (sampleCopies ?? 1) > 1));
   const text =
@@ -273,7 +270,7 @@ function copies({ tried }: Tuning): Note[] {
   return isRepeated ? [note(text, "warning")] : [];
 }
 
-/** A note on which rates include storage, or whether cold trials were cold. */
+/** A note on whether rates include storage, and whether cold trials were cold. */
 function storage({ tried, probe }: Tuning): Note[] {
   const rated = tried.filter(({ score }) => score !== null);
   const isRead = (trial: TrialRecord) => readsStorage(trial, probe);
@@ -287,7 +284,7 @@ function storage({ tried, probe }: Tuning): Note[] {
       ),
     ];
   }
-  // A measurement from the page cache replaced others.
+  // Leaves out settings with a trial from the page cache.
   const reading = rated.filter(({ trials }) => trials.every(isRead));
   if (reading.length === 0) return [];
   const whose =

@@ -3,33 +3,31 @@ import type { LoaderSetting } from "../../results/tuning.js";
 import { constants } from "./constants.js";
 import { type Deviation, type Score, uncertainty } from "./rate.js";
 
-/** A setting with the score of all its trials that count. */
+/** A setting with the score over its counted trials. */
 export interface Measured {
   setting: LoaderSetting;
   score: Score;
   trials: number;
   /**
-   * Batches a second as they count in a choice: less for 0 workers if no step was measured, and for a running job's
-   * workers without time to spare.
+   * Batches per second, adjusted for the choice: lower for 0 workers if no step was measured, and for a running job's
+   * workers without spare time.
    */
   value: number;
 }
 
-/** The criteria of a choice among settings. */
 export interface ChoiceRule {
-  /** Relative difference in rate that does not justify another worker. */
+  /** Gains below this share do not justify another worker. */
   tolerance: number;
   deviation: Deviation;
 }
 
-/** The one with the highest value; null if nothing was measured. */
 export function bestOf(measured: readonly Measured[]): Measured | null {
   return measured.toSorted((a, b) => b.value - a.value)[0] ?? null;
 }
 
 /**
- * Negative if `a` costs less than `b`: fewer workers, then less memory for batches in flight and for pinning, then no
- * persistent workers.
+ * Compares costs; negative if `a` is cheaper. Fewer workers come first, then less memory for batches and pinning, then
+ * no persistent workers.
  */
 export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
   const memory = (setting: LoaderSetting) => batchesInFlight(setting) * (setting.pinMemory ? 2 : 1);
@@ -38,8 +36,8 @@ export function compareCost(a: LoaderSetting, b: LoaderSetting): number {
 }
 
 /**
- * The cheapest setting that is not worth less than the best by more than the tolerance. The user's own number of workers
- * stays if it is as fast, with time to spare or not.
+ * The cheapest setting whose value is within the tolerance of the best. The user's own number of workers also qualifies
+ * if its rate is, even without spare time.
  */
 export function choose(
   measured: readonly Measured[],
@@ -58,9 +56,9 @@ export function choose(
 }
 
 /**
- * The settings to measure once more, because the choice may change: the user's own and the chosen one, the best, and at
- * most two more that may be better. Each is measured twice; once it was, a difference within the tolerance is known well
- * enough, and one beyond its interval too. None if all is known.
+ * The settings to measure again because the choice may change: the user's own, the chosen one, and at most two that may
+ * be better. A setting is certain if it was measured twice and differs within the tolerance, or if the difference
+ * exceeds its interval. Empty if all are certain.
  */
 export function inDoubt(
   measured: readonly Measured[],

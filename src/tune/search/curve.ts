@@ -1,6 +1,5 @@
 import { constants } from "./constants.js";
 
-/** A measured number of workers. */
 export interface Point {
   workers: number;
   batchesPerSecond: number;
@@ -11,12 +10,11 @@ export interface Point {
 const origin: Point = { workers: 0, batchesPerSecond: 0, waitingShare: null };
 
 /**
- * An upper bound on the rate of `workers` (at least 1), if the measured rates are right; infinite without a bound. Points
- * are by ascending workers, of settings that otherwise agree. Intervals are ignored: with them every neighbour of a noisy
- * point would have some hope.
- *
- * - The rate rises to a plateau and then falls, and each worker adds at most as much as the one before: a count lies below
- *   the line through the two nearest points on one side.
+ * An upper bound on the rate of `workers` (at least 1), given the measured rates; infinite if there is none. Points
+ * ascend by workers and otherwise have equal settings. Ignores intervals: with them, every neighbour of a noisy point
+ * would seem worth a trial.
+ * - The rate rises to a plateau and then falls, and each further worker adds less: a count lies below the line through
+ *   the two nearest points on one side.
  * - Workers deliver no more than they make, one batch in `makeNsPerBatch` (null if unknown).
  * - If workers deliver nearly all that they can make, fewer deliver less.
  * - More workers save at most the loop's waiting.
@@ -41,12 +39,12 @@ export function upperBound(curve: readonly Point[], workers: number, makeNsPerBa
   );
 }
 
-/** Batches a second that workers can make; infinite if unknown. */
+/** Batches per second that workers can make; infinite if unknown. */
 export function suppliedBy(workers: number, makeNsPerBatch: number | null): number {
   return makeNsPerBatch === null ? Number.POSITIVE_INFINITY : (workers * 1e9) / makeNsPerBatch;
 }
 
-/** The line through the two nearest points of a side; infinite with fewer. */
+/** Extends the line through the two nearest points of a side; infinite with fewer points. */
 function extended([near, far]: readonly Point[], workers: number): number {
   if (near === undefined || far === undefined) return Number.POSITIVE_INFINITY;
   const slope = (near.batchesPerSecond - far.batchesPerSecond) / (near.workers - far.workers);

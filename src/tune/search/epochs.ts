@@ -3,10 +3,10 @@ import type { EpochTurn, LoaderSetting, Tried } from "../../results/tuning.js";
 import { median } from "../../stats/order-statistics.js";
 import type { Score } from "./rate.js";
 
-/** Medians of what epochs of a running job cost under a setting. */
+/** Median costs of a running job's epochs under a setting. */
 export interface EpochCost extends Omit<EpochTurn, "start"> {
   start: NonNullable<EpochTurn["start"]>;
-  /** Whether an epoch began under the setting; if not, its start is computed from other settings. */
+  /** Whether an epoch began under this setting; if not, its start is computed from other settings. */
   isMeasured: boolean;
 }
 
@@ -19,9 +19,9 @@ export const startsWorkers = ({ numWorkers, persistentWorkers }: LoaderSetting) 
   numWorkers > 0 && !persistentWorkers;
 
 /**
- * Time without a batch in an epoch under a setting, tried or not. An epoch that starts no workers waits for
- * `makeNsPerBatch`, the time to make a batch. Workers start one after the other, so the wait for other numbers of
- * workers is in proportion. Null if no epoch began, or the wait cannot be computed.
+ * Cost of an epoch under a setting, tried or not. An epoch that starts no workers waits for one batch
+ * (`makeNsPerBatch`). Workers start one after the other, so the wait grows in proportion to their number. Null if no
+ * epoch began or the wait cannot be computed.
  */
 export function epochCost(
   setting: LoaderSetting,
@@ -35,7 +35,7 @@ export function epochCost(
   const same = tried.filter((one) => settingKey(one.setting) === settingKey(setting)).flatMap(turnsOf);
   const batches = Math.round(middle(turns, "batches"));
   if (same.length > 0) {
-    // Workers that are not persistent also end between two epochs.
+    // Includes the end of workers that are not persistent.
     const [betweenNs, firstBatchNs] = [middle(same, "betweenNs"), middle(same, "firstBatchNs")];
     return { batches, betweenNs, firstBatchNs, start: middleStart(same), isMeasured: true };
   }
@@ -54,7 +54,7 @@ export function epochCost(
   return computed(makeNs + (startNs * setting.numWorkers) / nearest.setting.numWorkers);
 }
 
-/** Of the turns whose start was observed longest: a trial may end in one. */
+/** Median start, over the turns with most observed batches: a trial may end in the middle of a start. */
 function middleStart(turns: readonly EpochTurn[]): EpochCost["start"] {
   const starts = turns.map(({ start, firstBatchNs }) => start ?? { batches: 1, ns: firstBatchNs });
   const batches = Math.max(...starts.map((start) => start.batches));
@@ -62,7 +62,7 @@ function middleStart(turns: readonly EpochTurn[]): EpochCost["start"] {
   return { batches, ns: median(whole.map(({ ns }) => ns)) };
 }
 
-/** The rate of the whole job: an epoch's batches over its time, the time between two epochs included. */
+/** The rate of the whole job, including the time between epochs. */
 export function jobScore(score: Score, { batches, betweenNs, start }: EpochCost): Score {
   const lostNs = Math.max(0, betweenNs + start.ns - (1e9 * start.batches) / score.batchesPerSecond);
   const over = (rate: number) => batches / (batches / rate + lostNs / 1e9);

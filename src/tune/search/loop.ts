@@ -6,20 +6,18 @@ interface ScoredSetting {
   setting: LoaderSetting;
   trials: TrialRecord[];
   score: Score | null;
-  /** Number of trials that count. */
   count: number;
 }
 
 interface Loop extends ScoredSetting {
   score: Score;
-  /** Time of the loop's own work for a batch: without the wait for it. */
+  /** Time of the loop's own work per batch, without waiting. */
   bodyNs: number;
 }
 
 /**
- * The scores of a running job's settings, if its loop does the same work under them: a machine's speed wanders from trial
- * to trial by more than loaders differ, while the wait is timed by itself. Loops that differ by more than that keep their
- * own time, and so do pinned ones that may save copies.
+ * Scores of a running job's settings with one common time for the loop's own work: a machine drifts more between trials
+ * than loaders differ. Loops that differ too much keep their own time, as do pinned ones that may save copies.
  */
 export function withCommonLoop(
   all: readonly ScoredSetting[],
@@ -47,7 +45,9 @@ export function withCommonLoop(
   });
 }
 
-/** Null if nothing was measured, if the wait is unknown, or if workers are the limit: less work is then a longer wait. */
+/**
+ * Null if nothing was measured, the wait is unknown, or workers are the limit, so that faster work means longer waits.
+ */
 function loopOf(one: ScoredSetting): Loop | null {
   const { setting, trials, score } = one;
   const waiting = waitingShare(one);

@@ -5,10 +5,10 @@ import { median, robustDeviation } from "../../stats/order-statistics.js";
 import type { TrialControl } from "../loader-probe.js";
 import { constants } from "./constants.js";
 
-/** A rate with its 95 % interval: the document's, with 0 and infinity for unknown ends. */
+/** A rate with its 95 % interval: the document's, with open ends as 0 and infinity. */
 export type Score = { [Key in keyof TuningScore]: NonNullable<TuningScore[Key]> };
 
-/** The document's score: an open end of its interval is null, because JSON has no infinity. */
+/** The score for a document, where an open end is null, because JSON has no infinity. */
 export function toDocument({ batchesPerSecond, low, high, isSettled }: Score): TuningScore {
   return { batchesPerSecond, low: closedEnd(low), high: closedEnd(high), isSettled };
 }
@@ -17,12 +17,12 @@ export function closedEnd(value: number): number | null {
   return Number.isFinite(value) && value > 0 ? value : null;
 }
 
-/** The same interval around a rate that is `factor` times as high. */
+/** The rate and its interval, multiplied by `factor`. */
 export function scaled({ batchesPerSecond, low, high, isSettled }: Score, factor: number): Score {
   return { batchesPerSecond: batchesPerSecond * factor, low: low * factor, high: high * factor, isSettled };
 }
 
-/** The rate of a trial's steady state; a rough one if it ended before. Null if there are too few batches. */
+/** The rate of a trial's steady state; a rough one if it ended before. Null with too few batches. */
 export function scoreOf(
   arrivalsNs: readonly number[],
   setting: LoaderSetting,
@@ -36,8 +36,8 @@ export function scoreOf(
 }
 
 /**
- * The rate without a steady state: that of the second half, but at most the rate since the loader's start, because
- * batches made ahead arrive together. Its interval is open. Null if a worker has not delivered yet.
+ * The rate of a trial without a steady state: that of the second half, but at most the rate since the loader's start,
+ * because batches made ahead arrive together. Its interval is open. Null until each worker has delivered.
  */
 function roughScore(arrivalsNs: readonly number[], cycle: number): Score | null {
   const count = arrivalsNs.length;
@@ -52,22 +52,22 @@ function roughScore(arrivalsNs: readonly number[], cycle: number): Score | null 
 }
 
 /**
- * Batches made ahead before the clock starts arrive as fast as they can be copied: twice as many as may be in flight are
- * dropped. At most half of an epoch of a running job, because a short one has no batches beyond its start.
+ * Number of first batches to ignore: twice the batches in flight, because those made ahead arrive as fast as copies
+ * allow. At most half of a job's epoch, which may have no further batches.
  */
 export function droppedBatches(setting: LoaderSetting, jobEpochBatches: number | null = null): number {
   const half = Math.max(1, Math.floor((jobEpochBatches ?? Number.POSITIVE_INFINITY) / 2));
   return Math.min(half, 2 * batchesInFlight(setting));
 }
 
-/** One batch from each worker: workers that started together deliver in bursts with gaps. */
+/** Batches in a cycle, one from each worker: workers that start together deliver in bursts. */
 function cycleBatches({ numWorkers }: LoaderSetting): number {
   return Math.max(1, numWorkers);
 }
 
 interface SteadyState {
   batchesPerSecond: number;
-  /** The interval's ends; 0 or below and infinity with too few batches. */
+  /** Ends of the interval; 0 or below and infinity with too few batches. */
   low: number;
   high: number;
   cycles: number;
@@ -75,9 +75,9 @@ interface SteadyState {
 }
 
 /**
- * The rate after the first `dropped` batches (at least 1) over whole cycles of `cycle` batches, by the method of batch
- * means (Law, "Simulation Modeling and Analysis", section 9.5.3): single gaps depend on each other, the times of blocks
- * of whole cycles hardly do. Null until one cycle is timed.
+ * The rate after the first `dropped` batches (at least 1) over whole cycles of `cycle` batches, by batch means (Law,
+ * "Simulation Modeling and Analysis", section 9.5.3): single gaps are correlated, blocks of whole cycles hardly are.
+ * Null before one cycle.
  */
 export function steadyState(
   arrivalsNs: readonly number[],
@@ -102,9 +102,9 @@ export function steadyState(
 }
 
 /**
- * Relative half-width of the mean time of a cycle, from the times when cycles end; infinite with too few. Blocks that
- * differ by a cycle are compared by the time beyond their share of the whole (a ratio estimate: Cochran, "Sampling
- * Techniques", section 6.3).
+ * Relative half-width of the mean cycle time, from the times at which cycles end; infinite with too few. Blocks that
+ * differ by a cycle are compared with their share of the whole (a ratio estimate: Cochran, "Sampling Techniques",
+ * section 6.3).
  */
 function relativeHalfWidth(endsNs: readonly number[]): number {
   const cycles = endsNs.length - 1;
@@ -126,16 +126,15 @@ const studentQuantile95 = (degreesOfFreedom: number) => studentQuantile(0.025, d
 
 /** Conditions that end a trial. */
 export interface StoppingRule {
-  /** A trial ends early if its whole interval lies below the best one's by more than this share; 1 for never. */
+  /** A trial ends early if its whole interval is below the best one by more than this share; 1 for never. */
   tolerance: number;
   leastTimedNs: number;
-  /** Exceeded while there are too few cycles for an interval. */
+  /** Exceeded if there are too few cycles for an interval. */
   mostTimedNs: number;
-  /** Longest trial from the loader's start, however slow that is. */
+  /** Longest trial, from the loader's start. */
   mostNs: number;
 }
 
-/** The stopping rule for a probe of this kind and the search's budget. */
 export function stoppingRule(kind: ProbeRecord["kind"], budgetNs: number): StoppingRule {
   const { tolerance, leastTimedNs, mostTimedNs, exploringShare } = constants;
   const where = kind === "live" ? "live" : "alone";
@@ -148,8 +147,8 @@ export function stoppingRule(kind: ProbeRecord["kind"], budgetNs: number): Stopp
 }
 
 /**
- * The `enough` of a TrialControl for this setting; `best` is the best score of earlier trials, and `dropped` the number
- * of first batches that count for nothing.
+ * The `enough` of a TrialControl for this setting. `best`: best score of earlier trials; `dropped`: number of ignored
+ * first batches.
  */
 export function enoughFor(
   setting: LoaderSetting,
@@ -163,27 +162,27 @@ export function enoughFor(
     if (steady === null || steady.durationNs < rule.leastTimedNs) return false;
     if (steady.durationNs >= rule.mostTimedNs) return Number.isFinite(steady.high);
     if (best !== null && steady.high < (1 - rule.tolerance) * best.low) return true;
-    // Looking repeatedly narrows an interval by chance, most of all that of a few cycles.
+    // Repeated looks find narrow intervals by chance, most often with few cycles.
     const isNarrow = steady.high <= (1 + constants.precision) * steady.batchesPerSecond;
     return isNarrow && steady.cycles >= constants.mostBlocks;
   };
 }
 
-/** The scores that count: no rough ones, if there are others. */
+/** The scores that count: rough ones only if there are no others. */
 export function counted(scores: readonly (Score | null)[]): readonly Score[] {
   const known = scores.filter((score) => score !== null);
   const settled = known.filter(({ isSettled }) => isSettled);
   return settled.length > 0 ? settled : known;
 }
 
-/** How rates of trials of one setting differ. */
+/** Deviation between trials of one setting. */
 export interface Deviation {
-  /** Standard deviation of a trial's rate, relative to the setting's. */
+  /** Standard deviation of a trial's rate, relative to its setting's rate. */
   relative: number;
   degreesOfFreedom: number;
 }
 
-/** The deviation between trials of one setting, pooled over all settings, each given by its trials' scores. */
+/** The deviation between trials of one setting, pooled over all settings; each is given by its trials' scores. */
 export function deviationOf(settings: readonly (readonly Score[])[]): Deviation {
   const { assumedDeviation, turns } = constants;
   let squares = turns * assumedDeviation ** 2;
@@ -193,7 +192,7 @@ export function deviationOf(settings: readonly (readonly Score[])[]): Deviation 
     if (rates.length < 2) continue;
     const middle = median(rates);
     const deviations = rates.map((rate) => Math.abs(rate / middle - 1));
-    // What is further away than three standard deviations was disturbed.
+    // Clips outliers at three standard deviations.
     const most = 3 * Math.max(robustDeviation(deviations), assumedDeviation);
     squares += deviations.reduce((sum, deviation) => sum + Math.min(deviation, most) ** 2, 0);
     degreesOfFreedom += rates.length - 1;
@@ -202,8 +201,8 @@ export function deviationOf(settings: readonly (readonly Score[])[]): Deviation 
 }
 
 /**
- * The score of a setting by all trials that count; null without any. One trial keeps its own interval. Several get one
- * from the deviation between trials, which holds at least half of their rates.
+ * The score of a setting over its trials; null without any. One trial keeps its own interval. Several get one from the
+ * deviation between trials, which includes at least half of their rates.
  */
 export function pooledScore(scores: readonly Score[], deviation: Deviation): Score | null {
   if (scores.length < 2) return scores[0] ?? null;
@@ -220,8 +219,8 @@ export function pooledScore(scores: readonly Score[], deviation: Deviation): Sco
 }
 
 /**
- * Relative half-width of the 95 % interval of a setting's rate, or of the ratio of two: with the deviation between trials
- * even for one. `trials`: the number that count.
+ * Relative half-width of the 95 % interval of a rate, or of the ratio of two. Includes the deviation between trials,
+ * even for one trial. `trials`: number of trials that count.
  */
 export function uncertainty(
   rates: readonly { score: Score; trials: number }[],
@@ -237,22 +236,22 @@ export function uncertainty(
 
 const tOf = ({ degreesOfFreedom }: Deviation) => studentQuantile95(degreesOfFreedom);
 
-/** The standard error of a median of normal values over that of their mean; two have the same. */
+/** Standard error of a median of normal values, relative to that of their mean; equal for two values. */
 const ofMedian = (count: number) => (count < 3 ? 1 : Math.sqrt(Math.PI / 2));
 
 function relativeHalf({ low, high, batchesPerSecond }: Score): number {
   return (high - low) / 2 / batchesPerSecond;
 }
 
-/** Mean number of workers that make batches at the same time, at this rate; null if none was timed. */
+/** Mean number of busy workers at this rate; null if no batch was timed. */
 export function busyWorkers(batchesPerSecond: number, trials: readonly TrialRecord[]): number | null {
   const makeNs = trials.flatMap((trial) => trial.makeNsPerBatch ?? []);
   return makeNs.length === 0 ? null : (median(makeNs) * batchesPerSecond) / 1e9;
 }
 
 /**
- * Share of the time for a batch that the loop waited for it; null if unknown. A trial with only its first batches, such
- * as a job's first, counts only if there is no other.
+ * Share of a batch's time that the loop waited; null if unknown. Trials with only first batches, such as a job's first
+ * trial, count only if there are no others.
  */
 export function waitingShare({ trials, score }: Pick<Tried, "trials" | "score">) {
   const steady = trials.filter(({ arrivalsNs, droppedBatches }) => arrivalsNs.length > droppedBatches);
@@ -262,8 +261,8 @@ export function waitingShare({ trials, score }: Pick<Tried, "trials" | "score">)
 }
 
 /**
- * Whether a notable part of a trial's files came from storage, so that its rate does not apply to reads from the page
- * cache. False if the kernel does not count.
+ * Whether many of a trial's files came from storage, so that its rate does not hold for cached files. False if the
+ * kernel does not count reads.
  */
 export function readsStorage(
   { arrivalsNs, storageReadBytes }: Pick<TrialRecord, "arrivalsNs" | "storageReadBytes">,

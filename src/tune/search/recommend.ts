@@ -5,7 +5,7 @@ import { constants } from "./constants.js";
 import { busyWorkers, closedEnd, toDocument, uncertainty, waitingShare } from "./rate.js";
 import type { Trials } from "./trials.js";
 
-/** The chosen setting with its facts on the machine; null if none was measured. */
+/** The recommended setting with its figures; null if none was measured. */
 export function recommend(trials: Trials): Recommendation | null {
   const { measured, startingPoint } = trials;
   const best = choose(measured, trials.rule, startingPoint);
@@ -37,8 +37,8 @@ export function recommend(trials: Trials): Recommendation | null {
 }
 
 /**
- * All checks of a running job that speak: those of the hook, and what the trials have shown of workers. While one speaks,
- * the recommendation stays at the script's own number of workers.
+ * All problems found in a running job, by the hook's checks or by trials of workers. With any, the recommendation keeps
+ * the script's number of workers.
  */
 export function checksOf(trials: Trials): ProbeRecord["checks"] {
   const { facts } = trials.probe;
@@ -62,8 +62,8 @@ function startOf({ measured, startingPoint }: Trials): Measured | undefined {
 }
 
 /**
- * Whether trials show that a setting is better than the user's own. Tried once, its interval must be above the other's; of
- * repeated trials the better setting is the better guess, however much they differ.
+ * Whether trials show that a setting is better than the user's own. If one was tried once, its interval must be above
+ * the other's. If both were repeated, the better rate counts.
  */
 function isShown(faster: Measured, start: Measured): boolean {
   if (faster.setting === start.setting || Math.min(faster.trials, start.trials) > 1) return true;
@@ -96,7 +96,7 @@ function limitOf(trials: Trials, { setting, score }: Measured): Recommendation["
   return busy >= busyShare * numWorkers ? "workers" : "hand-over";
 }
 
-/** The data's share of the time between batches: added to the step, or waited for; null without a step. */
+/** Share of the time between batches that data takes, by waiting or in addition to the step; null without a step. */
 function dataShare(trials: Trials, { setting, score }: Pick<Measured, "setting" | "score">): number | null {
   const { kind, stepNs } = trials.probe.facts;
   if (stepNs !== null) return Math.max(0, 1 - (stepNs * score.batchesPerSecond) / 1e9);
@@ -104,7 +104,7 @@ function dataShare(trials: Trials, { setting, score }: Pick<Measured, "setting" 
   return tried === null ? null : waitingShare(tried);
 }
 
-/** Pinned against pageable, at the number of workers nearest to `workers` with both measured. */
+/** Pinned and pageable rates at the number of workers nearest to `workers` with both measured. */
 function pinningAt(trials: Trials, workers: number): Recommendation["pinning"] {
   const { measured } = trials;
   const twinKey = (setting: LoaderSetting) =>

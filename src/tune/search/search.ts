@@ -8,14 +8,13 @@ import { isBroken, type Trials, type TriedSetting } from "./trials.js";
 
 const { busyShare, copyRate, exploringShare, firstWorkers, turns, workerSlack } = constants;
 
-/** The used share of the budget after `furtherNs` more (default 0). */
+/** Share of the budget used after `furtherNs` more (default 0). */
 export type SpentShare = (furtherNs?: number) => number;
 
 /**
- * Finds the cheapest of the fastest settings without trying all. A setting is tried only if it may be faster than the best
- * by more than the tolerance, or as fast with fewer workers. At the end the candidates are repeated in turns. A running job
- * begins with the script's setting, others also with no workers. The trials are in `trials`. False if the budget was too
- * small for all that might have been better.
+ * Finds the cheapest of the fastest settings without trying all. Tries a setting only if it may be faster than the best
+ * by more than the tolerance, or as fast with fewer workers. Then repeats the candidates in turns. Begins with the
+ * script's setting for a running job, otherwise with that and no workers. Returns false if the budget was too small.
  */
 export async function search(trials: Trials, spentShare: SpentShare): Promise<boolean> {
   const { startingPoint, isLive, probe } = trials;
@@ -25,7 +24,7 @@ export async function search(trials: Trials, spentShare: SpentShare): Promise<bo
   for (const setting of [startingPoint, ...first]) {
     if (!trials.isOver && trials.find(setting) === null) await trials.run(setting);
   }
-  // A job's first trial does not count, and all others are compared with this setting.
+  // A job's first trial does not count, and this setting is what all others are compared with.
   if (isLive && !trials.isOver) await trials.run(startingPoint);
   const next = () => (workersOff === null && !trials.isOver ? nextSetting(trials) : null);
   let setting = next();
@@ -34,7 +33,7 @@ export async function search(trials: Trials, spentShare: SpentShare): Promise<bo
   return setting === null;
 }
 
-/** Repeats doubtful settings in turns, which expose all to the same state of the machine. */
+/** Repeats doubtful settings in turns, so that drift affects all alike. */
 async function confirm(trials: Trials, spentShare: SpentShare): Promise<void> {
   for (let turn = 0; turn < turns; ++turn) {
     for (const setting of inDoubt(trials.measured, trials.rule, trials.startingPoint)) {
@@ -45,15 +44,15 @@ async function confirm(trials: Trials, spentShare: SpentShare): Promise<void> {
   }
 }
 
-/** All settings of one kind, pinned or not, by number of workers. */
+/** Settings that differ only in their number of workers. */
 interface Branch {
   pinMemory: boolean;
   curve: Point[];
-  /** Counts that may be tried. */
+  /** Numbers of workers still to try. */
   open: number[];
 }
 
-/** The next setting worth a trial; null if none can change the answer. */
+/** The next setting worth a trial; null if none can change the choice. */
 export function nextSetting(trials: Trials): LoaderSetting | null {
   const { measured, rule, startingPoint } = trials;
   const best = bestOf(measured);
@@ -63,7 +62,7 @@ export function nextSetting(trials: Trials): LoaderSetting | null {
   if (branches.every(({ curve }) => curve.length === 0))
     return nearest(trials, branches[0]!, firstCount(trials, best));
   if (best === null || chosen === null) return null;
-  /** The branches with the counts that may be worth more than this, the most hopeful branch first. */
+  /** Branches with the counts whose bound exceeds `value`, highest bound first. */
   const hopeful = (value: number) => {
     const bounded = branches.map((branch) => {
       const other = branches.find((one) => one !== branch);
@@ -75,7 +74,7 @@ export function nextSetting(trials: Trials): LoaderSetting | null {
   };
   const [faster] = hopeful((1 + rule.tolerance) * best.value);
   if (faster !== undefined) {
-    // One point next to one of the other kind compares the two kinds at once.
+    // Start next to a measured point of the other kind, to compare both kinds at once.
     const twin = faster.curve.length > 0 ? undefined : fastest(branches.flatMap(({ curve }) => curve));
     const needed = neededWorkers(trials, best);
     const most = twin?.workers ?? Number.POSITIVE_INFINITY;
@@ -83,7 +82,7 @@ export function nextSetting(trials: Trials): LoaderSetting | null {
     return nearest(trials, faster, target);
   }
   const other = longerPrefetch(trials, chosen) ?? withoutWorkers(trials, best);
-  // Fewer workers that suffice are no reason to change a script.
+  // A script need not change to use fewer workers.
   const { numWorkers, pinMemory } = chosen.setting;
   if (other !== null || (trials.isLive && numWorkers === startingPoint.numWorkers)) return other;
   const [cheaper] = hopeful((1 - rule.tolerance) * best.value)
@@ -97,7 +96,7 @@ export function nextSetting(trials: Trials): LoaderSetting | null {
 
 function branchOf(trials: Trials, pinMemory: boolean): Branch {
   const { options, startingPoint } = trials;
-  // Where each epoch starts workers, fewer of them look better than they are once they persist.
+  // Without persistence, few workers look better than they are, because each epoch starts them.
   const tried = trials.tried.filter(({ setting }) => {
     const { persistentWorkers } = trials.settingOf(setting.numWorkers, pinMemory);
     return (
@@ -114,7 +113,7 @@ function branchOf(trials: Trials, pinMemory: boolean): Branch {
       curve.set(workers, { workers, batchesPerSecond, waitingShare: waitingShare(one) });
     }
   }
-  // A resource that is short with some workers is also short with nearly as many.
+  // If a resource is too small for some workers, it is also too small for slightly fewer.
   const failed = Math.min(
     ...tried.flatMap((one) => (one.trials.some(isBroken) ? one.setting.numWorkers : [])),
   );
@@ -131,19 +130,19 @@ function branchOf(trials: Trials, pinMemory: boolean): Branch {
   return { pinMemory, curve: ascending, open: open.sort((a, b) => a - b) };
 }
 
-/** The usual prefetch_factor, or 1 if only that fits: a small /dev/shm holds more workers that way. */
+/** The setting with the usual prefetch_factor, or with 1 if only that fits into a small /dev/shm. */
 export function settingThatFits(trials: Trials, workers: number, pinMemory: boolean): LoaderSetting {
   const usual = trials.settingOf(workers, pinMemory);
   const shorter = trials.settingOf(workers, pinMemory, 1);
   return trials.misfit(usual) !== null && trials.misfit(shorter) === null ? shorter : usual;
 }
 
-/** Most that a number of workers may be worth: by the curves of both kinds, by spare time, and by the loop. */
+/** Upper bound on the value of a number of workers: from both curves, spare time and the loop. */
 function boundOf(trials: Trials, branch: Branch, other: Branch | undefined, workers: number): number {
   const makeNs = trials.makeNsPerBatch;
   const ratios = branch.curve.flatMap((point) => {
     const twin = other?.curve.find((one) => one.workers === point.workers);
-    // If workers are the limit, they are so pinned or not, which shows nothing about more of them.
+    // If workers are the limit, the ratio of pinned to pageable does not hold for more workers.
     const isBusy = point.batchesPerSecond > busyShare * suppliedBy(point.workers, makeNs);
     if (twin === undefined || (isBusy && point.workers < workers)) return [];
     return [point.batchesPerSecond / twin.batchesPerSecond];
@@ -160,13 +159,13 @@ function boundOf(trials: Trials, branch: Branch, other: Branch | undefined, work
   );
 }
 
-/** A running loop's own work for a batch, without the wait; null if unknown. */
+/** Time of a running loop's own work per batch, without waiting; null if unknown. */
 function bodyNs(one: Pick<TriedSetting, "steady" | "trials" | "score">): number | null {
   const waiting = waitingShare(one);
   return one.steady === null || waiting === null ? null : ((1 - waiting) * 1e9) / one.steady.batchesPerSecond;
 }
 
-/** The rate of the loop without any wait. Pinned, it may also save a running job the time of pageable copies. */
+/** The loop's rate without waiting. In a running job, pinning may also save the time of pageable copies. */
 function loopBound(trials: Trials, { pinMemory, curve }: Branch): number {
   const { stepNs, batch } = trials.probe.facts;
   if (!trials.isLive) return stepNs === null ? Number.POSITIVE_INFINITY : 1e9 / stepNs;
@@ -177,20 +176,20 @@ function loopBound(trials: Trials, { pinMemory, curve }: Branch): number {
   return leastNs > 0 ? 1e9 / leastNs : Number.POSITIVE_INFINITY;
 }
 
-/** Workers that make batches as fast as the loop takes them, with time to spare; null if unknown. */
+/** Number of workers that keep up with the loop and have time to spare; null if unknown. */
 function neededWorkers(trials: Trials, best: Measured): number | null {
   const makeNs = trials.makeNsPerBatch;
   const stepNs = trials.isLive ? bodyNs(trials.find(best.setting)!) : trials.probe.facts.stepNs;
   return makeNs === null || !stepNs ? null : Math.max(1, Math.ceil(makeNs / stepNs / busyShare));
 }
 
-/** Of the first trial with workers. */
+/** Number of workers in the first trial with any. */
 function firstCount(trials: Trials, best: Measured | null): number {
   const needed = best === null ? null : neededWorkers(trials, best);
   return Math.min(trials.options.maxWorkers, firstWorkers, needed ?? firstWorkers);
 }
 
-/** A longer queue evens out samples of uneven cost: worth a trial if the loop waits although workers are idle. */
+/** A longer prefetch queue, if the loop waits although workers are idle: it evens out samples of uneven cost. */
 function longerPrefetch(trials: Trials, { setting, score }: Measured): LoaderSetting | null {
   const tried = trials.find(setting)!;
   const busy = busyWorkers(score.batchesPerSecond, tried.trials);
@@ -202,7 +201,7 @@ function longerPrefetch(trials: Trials, { setting, score }: Measured): LoaderSet
   return isUneven ? untried(trials, { ...setting, prefetchFactor: 2 * defaultPrefetchFactor }) : null;
 }
 
-/** A running job without workers alternates between its own work and making batches: tried if that may still win. */
+/** The setting without workers for a running job, which alternates its work and making batches, if that may win. */
 function withoutWorkers(trials: Trials, best: Measured): LoaderSetting | null {
   const makeNs = trials.makeNsPerBatch;
   const ownNs = bodyNs(trials.find(best.setting)!);

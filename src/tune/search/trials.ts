@@ -25,25 +25,23 @@ import {
   scoreOf,
 } from "./rate.js";
 
-/** A tried setting: the document's record with the score of all its trials. */
 export interface TriedSetting extends Omit<Tried, "score"> {
-  /** Null if no trial had enough batches, or one failed; of a job, with the time between epochs. */
+  /** Score including the time between a job's epochs; null if a trial failed or none had enough batches. */
   score: Score | null;
-  /** The same without the time between epochs, and the number of trials that count. */
+  /** Score without the time between epochs, and number of trials that count. */
   steady: Score | null;
   count: number;
-  /** Time lost between epochs, and its share of the job's time; null if no epoch of a running job began. */
+  /** Cost of epochs and its share of the job's time; null if no epoch of a running job began. */
   epochs: (EpochCost & { share: number }) | null;
 }
 
-/** Terms of all trials of a search. */
 export interface TrialsOptions {
   limits: MachineLimits;
-  /** Most workers of a setting: the CPUs of each rank, or what the user allows. */
+  /** Maximum number of workers: the CPUs of each rank, or the user's limit. */
   maxWorkers: number;
   stopping: StoppingRule;
   timeoutNs: number;
-  /** Aborted with the search, and when its time is up. */
+  /** Aborted with the search or when its time is over. */
   signal: AbortSignal;
   /** Called before each trial with the setting and the best so far. */
   onTrial(setting: LoaderSetting, best: Measured | null): void;
@@ -52,7 +50,7 @@ export interface TrialsOptions {
 interface Kept {
   setting: LoaderSetting;
   trials: TrialRecord[];
-  /** Of each trial; null without one, or if it does not count. */
+  /** The score of each trial; null if it has none or does not count. */
   scores: (Score | null)[];
 }
 
@@ -60,7 +58,7 @@ interface Kept {
 export class Trials {
   readonly #kept = new Map<string, Kept>();
   readonly #skipped = new Map<string, Tuning["skipped"][number]>();
-  /** Most memory that a worker comes to own. */
+  /** Largest memory in bytes that a worker came to own. */
   #workerBytes = 0;
 
   constructor(
@@ -76,7 +74,7 @@ export class Trials {
     return this.probe.facts.kind === "live";
   }
 
-  /** In the order in which they were first tried. */
+  /** Tried settings, in the order of their first trials. */
   get tried(): TriedSetting[] {
     const { deviation, tolerance } = this.rule;
     const { batch, waitsForRanks = false } = this.probe.facts;
@@ -130,7 +128,7 @@ export class Trials {
     return this.probe.facts.startingPoint ?? torchDefault;
   }
 
-  /** Whether no further trial can run: no time left, aborted, or none could succeed. */
+  /** Whether no further trial can run: out of time, aborted, or none could succeed. */
   get isOver(): boolean {
     return (
       this.options.signal.aborted ||
@@ -138,15 +136,15 @@ export class Trials {
     );
   }
 
-  /** Settings that did not fit; not those that a table shows as tried. */
+  /** Settings that did not fit, without those that were also tried. */
   get skipped(): Tuning["skipped"] {
     const tried = new Set(this.#all.map(({ setting }) => describeSetting(setting)));
     return [...this.#skipped.values()].filter(({ setting }) => !tried.has(describeSetting(setting)));
   }
 
   /**
-   * Shortest time in which a worker made a batch; before any was timed, that of the training process. Null if neither
-   * is known, or if a rate disproves it.
+   * Shortest time of a worker for a batch; before any was timed, that of the training process. Null if unknown or if a
+   * rate disproves it.
    */
   get makeNsPerBatch(): number | null {
     const all = this.#all;
@@ -167,15 +165,14 @@ export class Trials {
     return Number.isFinite(makeNs) && !isDisproved ? makeNs : null;
   }
 
-  /** Cost of epochs under a setting, tried or not; null if unknown. */
   epochCost(setting: LoaderSetting): EpochCost | null {
     const made = this.#all.flatMap(({ trials }) => trials.flatMap((trial) => trial.makeNsPerBatch ?? []));
     return epochCost(setting, this.#all, made.length === 0 ? null : Math.min(...made));
   }
 
   /**
-   * The setting for trying this number of workers. In a running job all else is as in the script, but workers persist if
-   * their starts would take a notable part of each epoch.
+   * The setting for trying a number of workers. In a running job the rest is as in the script, except that workers
+   * persist if starting them would take a notable part of each epoch.
    */
   settingOf(numWorkers: number, pinMemory: boolean, prefetchFactor?: number): LoaderSetting {
     const own = this.isLive ? this.probe.facts.startingPoint : null;
@@ -194,22 +191,22 @@ export class Trials {
     return now.firstBatchNs - then.firstBatchNs > (this.rule.tolerance * now.batches * 1e9) / rate;
   }
 
-  /** Why a setting cannot be tried, also kept in the list of skipped ones; null if it can. */
+  /** Why a setting cannot be tried (it is then listed as skipped); null if it can. */
   misfit(setting: LoaderSetting): string | null {
-    // The script's own setting fits by definition.
+    // The script already runs with its own setting.
     if (this.isLive && settingKey(setting) === settingKey(this.startingPoint)) return null;
     const reason = misfit(setting, this.probe.facts, this.options, this.#workerBytes);
     if (reason !== null) this.#skipped.set(settingKey(setting), { setting, reason });
     return reason;
   }
 
-  /** Why a tried setting would run out of memory over an epoch; null if it would not, or that is unknown. */
+  /** Why a tried setting would run out of memory over an epoch; null if it would not, or if unknown. */
   memoryMisfit(setting: LoaderSetting): string | null {
     if (settingKey(setting) === settingKey(this.startingPoint)) return null;
     return memoryMisfit(setting, this.probe.facts, this.options.limits, this.#workerBytes);
   }
 
-  /** Tries a setting once (more), unless it does not fit. */
+  /** Runs one trial of a setting, unless it does not fit. */
   async run(setting: LoaderSetting, stopping: Partial<StoppingRule> = {}): Promise<TriedSetting | null> {
     if (this.misfit(setting) !== null) return null;
     const { probe, options } = this;
@@ -228,9 +225,10 @@ export class Trials {
     const kept = this.#kept.get(settingKey(setting)) ?? { setting, trials: [], scores: [] };
     this.#kept.set(settingKey(setting), kept);
     kept.trials.push({ ...trial, droppedBatches: Math.min(dropped, trial.arrivalsNs.length) });
-    // Caches are cold in a search's first trial, kernels are chosen in it, and a machine is fastest: another replaces it.
+    // The first trial is not comparable: caches are cold, kernels are chosen, clocks are highest. Another one replaces
+    // it.
     if (score?.isSettled && kept === this.#all[0]) kept.scores.fill(null, 0, 1);
-    // Samples that several workers deliver count once.
+    // Samples delivered by several workers count once.
     kept.scores.push(score && scaled(score, 1 / (trial.sampleCopies ?? 1)));
     const ownedBytes = trial.workerEpochBytes ?? trial.workerPrivateBytes;
     if (setting.numWorkers > 0 && ownedBytes !== null) {
@@ -239,14 +237,14 @@ export class Trials {
     return this.find(setting);
   }
 
-  /** The steady rate that `setting` needs to be worth as much as the best. */
+  /** The steady rate at which `setting` would be worth as much as the best. */
   #toBeat(best: Measured, setting: LoaderSetting): Score {
     const steady = this.find(best.setting)!.steady!;
     const factor = best.value / best.score.batchesPerSecond;
     return scaled(steady, factor * (setting.numWorkers === 0 ? this.overlapWorth : 1));
   }
 
-  /** Asks for the beginning of an epoch, if none has begun under such a setting and one comes in time. */
+  /** Requests an epoch start in the trial, if none was seen under such a setting and one comes in time. */
   #epochTurns(setting: LoaderSetting): Pick<TrialControl, "epochTurns"> {
     const { epochBatches } = this.probe.facts;
     const rate = bestOf(this.measured)?.score.batchesPerSecond;
@@ -263,8 +261,8 @@ export class Trials {
 }
 
 /**
- * Whether a setting cannot be recommended, however fast it was before it failed. Data that end are not its fault, and
- * the continuation of an aborted trial is unknown.
+ * Whether a setting cannot be recommended, however fast it was before it failed. The end of the data is not its fault,
+ * and an aborted trial proves nothing.
  */
 export function isBroken({ aborted, failure }: TrialRecord): boolean {
   return failure !== null && failure.fault !== "data-ended" && !aborted;

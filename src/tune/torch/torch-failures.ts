@@ -9,8 +9,8 @@ import { hangFailure } from "../silence.js";
 import type { ProbeProcess } from "./torch-messages.js";
 
 /**
- * The failure of a trial without a batch for `timeoutNs`, with the place where the user's code hangs. Asking for the
- * place may end the processes: they must be killed afterwards.
+ * The failure of a trial without a batch for `timeoutNs`, with the place where the user's code hangs. Finding the place
+ * may end the processes, so kill them afterwards.
  */
 export async function hangOf(
   probe: ProbeProcess,
@@ -47,37 +47,37 @@ function usualHint({ signal }: Exit): string {
   return "Most likely memory ran out: see the kernel log (dmesg).";
 }
 
-/** Python's faulthandler writes all threads, the one that crashed as the current one. */
+/** faulthandler marks the thread that crashed as the current one. */
 function whereItCrashed(stderr: string): Whereabouts | null {
   const crash = stderr.lastIndexOf("Fatal Python error");
   const thread = crash < 0 ? -1 : stderr.indexOf("Current thread ", crash);
   return thread < 0 ? null : readStack(stderr.slice(thread).split("\n\n")[0] ?? "");
 }
 
-/** A failure reported by Python. Without a traceback of a killed worker, it gets the last lines of stderr. */
+/** Adds the last lines of stderr to a failure reported by Python, if a worker was killed without a traceback. */
 export function completeFailure(failure: TrialFailure, stderrTail: string | null): TrialFailure {
   const said = failure.fault === "worker-killed" ? stderrTail : null;
   return { ...failure, traceback: failure.traceback ?? said };
 }
 
-/** Time for the processes to write their stacks: a signal handler does so at once. */
+/** Time for processes to write their stacks in a signal handler. */
 const writeMs = 300;
 
 interface Whereabouts {
-  /** "train_data.py:17, in __getitem__": the user's innermost line, preferably in a worker. */
+  /** The user's innermost line, preferably in a worker: "train_data.py:17, in __getitem__". */
   place: string;
   traceback: string;
 }
 
 /**
- * The place in the user's code where the processes of a hanging probe are; null if there is none. Processes without a
- * handler for the signal (workers.py) die of it, so this is only for a probe that is killed next.
+ * Where the user's code hangs; null if unknown. Processes without a handler for the signal (workers.py) die of it, so
+ * use this only before killing the probe.
  */
 export async function whereItHangs(probe: ProbeProcess): Promise<Whereabouts | null> {
   probe.signalAll("SIGUSR2");
   await sleep(writeMs);
   const stacks = readdirSync(probe.scratch).filter((name) => name.endsWith(".stack"));
-  // With workers, the main process only waits for them.
+  // The main process comes last, because with workers it only waits for them.
   stacks.sort((a, b) => Number(a.startsWith("main")) - Number(b.startsWith("main")) || a.localeCompare(b));
   for (const name of stacks) {
     const found = readStack(readFileSync(join(probe.scratch, name), "utf8"));
@@ -86,7 +86,7 @@ export async function whereItHangs(probe: ProbeProcess): Promise<Whereabouts | n
   return null;
 }
 
-/** Code of Python and of installed packages, which the user cannot change. */
+/** Paths of Python and installed packages, which the user cannot change. */
 const library =
   /(^<)|\/(site|dist)-packages\/|\/lib(64)?\/python3[^/]*\/|\/pinbench_tune\/|\/tune\/python\/main\.py$/;
 
@@ -105,7 +105,7 @@ function readStack(text: string): Whereabouts | null {
   };
 }
 
-/** Relative to the current folder if it is below that. */
+/** The path relative to the current folder, if it lies below. */
 function shorten(file: string): string {
   try {
     const path = relative(realpathSync(process.cwd()), file);

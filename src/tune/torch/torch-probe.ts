@@ -9,16 +9,14 @@ import { type MessageOf, type ProbeProcess, spokenProbe, type TorchProbeOptions 
 import { notStarted, runTorchTrial } from "./torch-trial.js";
 
 /**
- * The user's own Dataset in their own Python. Rejects with a PinbenchError if it cannot make a single batch, which no
- * setting can mend.
+ * A probe of the user's Dataset in their Python. Rejects with a PinbenchError if no batch can be made, whatever the
+ * setting.
  */
 export async function openTorchProbe(options: TorchProbeOptions): Promise<Probe> {
   return new TorchProbe(options, await open(options, { link: true }));
 }
 
-/**
- * One process for all trials, because starting Python and torch takes seconds; a new one after a trial has ended it.
- */
+/** Uses one process for all trials, because starting Python and torch takes seconds; a new one if a trial ended it. */
 class TorchProbe implements Probe {
   readonly facts: ProbeFacts;
   readonly #options: TorchProbeOptions;
@@ -40,7 +38,7 @@ class TorchProbe implements Probe {
     });
     if (probe === null) return notStarted(setting);
     this.#trials++;
-    // A step may take longer than a batch should, and the next batch comes after it.
+    // A step may take longer than a batch, and delays the next one.
     const timeoutNs = control.timeoutNs + (this.facts.stepNs ?? 0);
     const run = runTorchTrial(probe, this.#trials, setting, { ...control, timeoutNs, signal });
     const { trial, isUsable } = await run.catch(async (error) => {
@@ -80,8 +78,8 @@ interface Opened {
 }
 
 /**
- * Starts the Python program, which makes the data set and a first batch. Rejects with a PinbenchError, with nothing
- * left behind. `link`: also time bare copies, for the facts.
+ * Starts the Python program, which makes the data set and a first batch. Rejects with a PinbenchError after ending the
+ * process. `link`: also time bare copies.
  */
 async function open(options: TorchProbeOptions, { link }: { link: boolean }): Promise<Opened> {
   if (options.signal.aborted) throw interrupted();
@@ -103,7 +101,7 @@ async function open(options: TorchProbeOptions, { link }: { link: boolean }): Pr
   }
 }
 
-/** The variables that torchrun sets for each process, and that data sets read. */
+/** Environment variables that torchrun sets and data sets read. */
 function rankEnvironment(rank: TorchProbeOptions["rank"]): Record<string, string> {
   if (rank === null) return {};
   const [index, count] = [String(rank.index), String(rank.count)];
@@ -123,7 +121,7 @@ type LoaderFacts = MessageOf<"ready">["facts"];
 
 function waitUntilReady(probe: ProbeProcess, options: TorchProbeOptions): Promise<LoaderFacts> {
   const { python, step, signal } = options;
-  // Measuring the device includes a step, which may take longer than all other phases.
+  // The phase that measures the device runs a step, which may take long.
   const stepNs = step !== null && "timeNs" in step && step.timeNs !== "auto" ? step.timeNs : 0;
   const timeoutNs = options.timeoutNs + stepNs;
   let phase: string | null = null;
@@ -164,7 +162,7 @@ function refusal({ kind, message, hint, traceback }: MessageOf<"refused">): Pinb
   });
 }
 
-/** A traceback, or the last output, as the cause. */
+/** Wraps a traceback or the last output as an error's cause. */
 function causeOf(text: string | null): Error | undefined {
   return text === null ? undefined : new Error(text);
 }
@@ -178,7 +176,7 @@ async function hung(probe: ProbeProcess, phase: string | null, timeoutNs: number
   });
 }
 
-/** The error for a program that ended by itself before it was ready. */
+/** The error if the program ended before it was ready. */
 function ended(probe: ProbeProcess, exit: Exit, phase: string | null, python: string): PinbenchError {
   if (exit.error !== null) return cannotBeStarted(python, exit.error);
   const tail = probe.stderrTail;

@@ -4,10 +4,9 @@ import { afterSilence } from "../silence.js";
 import { completeFailure, deathFailure, hangOf } from "./torch-failures.js";
 import type { Message, MessageOf, ProbeProcess } from "./torch-messages.js";
 
-/** Longest time for a trial to end when asked, with its workers, before its process is killed. */
+/** Time limit for a trial and its workers to end, before the process is killed. */
 const endMs = 5000;
 
-/** The figures of a trial that was not measured. */
 const noFigures: Figures = {
   waitNsPerBatch: null,
   copyNsPerBatch: null,
@@ -18,14 +17,12 @@ const noFigures: Figures = {
   storageReadBytes: null,
 };
 
-/** A trial that was aborted before it began. */
 export function notStarted(setting: LoaderSetting): Trial {
   return { setting, arrivalsNs: [], aborted: true, failure: null, ...noFigures };
 }
 
 /**
- * Runs one trial in a ready process; `number` separates its messages from other trials'. Rejects only with errors of
- * `control.enough`.
+ * Runs one trial in a ready process; `number` identifies its messages. Rejects only with errors of `control.enough`.
  */
 export function runTorchTrial(
   probe: ProbeProcess,
@@ -41,7 +38,7 @@ class RunningTrial {
   readonly #arrivalsNs: number[] = [];
   #ending: MessageOf<"ending"> | null = null;
   #figures = noFigures;
-  /** Whether it was asked to end, by `enough` or by an abort. */
+  /** Whether the trial was told to end, by `enough` or an abort. */
   #isStopping = false;
   #isAborted = false;
   #stopWaiting: () => void = () => undefined;
@@ -75,7 +72,7 @@ class RunningTrial {
     if (control.signal.aborted) this.#end();
   }
 
-  /** What has come while this process had no CPU is read first: only then has anything been waited for. */
+  /** Messages that arrived while this process had no CPU are read before the trial ends. */
   readonly #abort = (): void => void setImmediate(() => this.#end());
 
   #end(): void {
@@ -104,7 +101,7 @@ class RunningTrial {
   }
 
   #arrive(ns: number[]): void {
-    // Later arrivals would change what `enough` has judged.
+    // Later arrivals must not count: `enough` has already decided.
     if (this.#isStopping) return;
     for (const arrivalNs of ns) this.#arrivalsNs.push(arrivalNs);
     this.#awaitBatch();
@@ -122,7 +119,7 @@ class RunningTrial {
     if (this.#ending === null) this.#limitEnding();
   }
 
-  /** Killing also ends a trial: its messages until then count. */
+  /** Kills the process if the trial does not end in time; its messages until then count. */
   #limitEnding(): void {
     this.#stopWaiting();
     this.#stopWaiting = afterSilence(endMs, () => this.#settle(null, false));
@@ -134,7 +131,7 @@ class RunningTrial {
     const reported = { batches: this.#arrivalsNs.length, timeoutNs };
     this.#stopWaiting = afterSilence(timeoutNs / 1e6, () => {
       hangOf(this.probe, this.setting, reported).then(
-        // An abort or a late batch may have come meanwhile; the processes are unusable anyway.
+        // An abort or a late batch may have come in between; the processes are unusable either way.
         (failure) => this.#settle(this.#isAborted ? null : failure, false),
         this.#reject,
       );
@@ -143,7 +140,7 @@ class RunningTrial {
 
   #settle(failure: TrialFailure | null, isUsable: boolean): void {
     if (this.#isSettled) return;
-    // A failure while stopping is not the setting's fault.
+    // A failure after the request to stop is not the setting's fault.
     const said = this.#isStopping ? null : (this.#ending?.failure ?? null);
     this.#resolve({
       isUsable,

@@ -9,7 +9,7 @@ const made: BaselineReport = {
 };
 const report = (part: Partial<BaselineReport>) => baselineReport({ ...made, ...part }, fileScreen());
 
-it("has a row for each kind of memory with its noise and the loss that a check finds, rounded up", () => {
+it("a baseline's report has each kind of memory with its noise and detectable loss, rounded up", () => {
   const text = report({});
   expect(text).toMatch(/^ {2}pinned +4 +0\.2 % +0\.5 % +3\.4 %$/m);
   expect(text).toMatch(/^ {2}pageable +4 +0\.2 % +5\.0 % +29 %$/m);
@@ -19,12 +19,12 @@ it("has a row for each kind of memory with its noise and the loss that a check f
 it.each([
   [1, "main holds 10 runs of 4 cells.", true],
   [4, "main holds 10 runs of 4 cells in 4 sessions.", false],
-])("of %i sessions reports its size, and how to add a session if it has one", (sessions, size, isAdvised) => {
+])("a baseline of %i sessions is reported with advice if it is only one", (sessions, size, isAdvised) => {
   const text = report({ sessions });
   expect(text).toContain(size);
   expect(text.includes("`pinbench baseline main --append`")).toBe(isAdvised);
 });
 
-it("begins with the notice of an emulated device", () => {
+it("a baseline's report begins with the notice of an emulated device", () => {
   expect(report({ notice: "an emulated device" })).toMatch(/^! an emulated device\n/);
 });

@@ -27,7 +27,7 @@ const rowsOf = (part: ComparisonPart, table: number) =>
 describe.each(textFormats("comparison"))("a comparison as %s", (format) => {
   const text = (part: ComparisonPart) => drawn(comparisonKind, buildComparison(part), format);
 
-  it("is reproducible, and begins with the notice of an emulated device", () => {
+  it("is reproducible, and has the notice of an emulated device", () => {
     const part = { backend: "emulated" as const, groups: buildMixedGroups() };
     expect(text(part)).toBe(text(part));
     expect(text(part)).toContain("emulated device");
@@ -41,7 +41,7 @@ describe.each(textFormats("comparison"))("a comparison as %s", (format) => {
   });
 });
 
-it("a comparison's JSON is the document", () => {
+it("a comparison as JSON is the document itself", () => {
   const comparison = buildComparison({ groups: buildMixedGroups() });
   expect(comparisonSchema.parse(JSON.parse(drawn(comparisonKind, comparison, "json")))).toEqual(comparison);
 });
@@ -74,12 +74,12 @@ it.each<[string, ComparisonPart, string]>([
   ["Measured again", { confirmation: { runs: 5, suspects: ["a", "b"] } }, "2 cells in 5 fresh processes"],
   ["Differs", { differences: [differing] }, "driver: 580.1 before, not known now (not comparable)"],
   ["Differs", { differences: [{ ...differing, blocks: false }] }, "driver: 580.1 before, not known now"],
-])("the fact %s is in words: %#", (name, part, words) => {
+])("a comparison's report states the fact %s in words (case %#)", (name, part, words) => {
   const [facts] = blocksOf(report(part), "facts");
   expect(facts!.facts.find(([fact]) => fact === name)?.[1]).toBe(words);
 });
 
-it("alerts are the emulated device, allowed differences and unfinished runs", () => {
+it("a comparison's alerts name the emulated device, allowed differences and unfinished runs", () => {
   const differ = (fact: string, isOverruled: boolean) => ({
     ...{ fact, baseline: "a", candidate: "b", blocks: false, isOverruled },
   });
@@ -93,7 +93,7 @@ it("alerts are the emulated device, allowed differences and unfinished runs", ()
 });
 
 describe("the tables of a comparison", () => {
-  it("have a row for each group, decided ones first, with its change, its errors and the loss that would show", () => {
+  it("have a row for each group, decided ones first, with change, standard errors and detectable loss", () => {
     const groups = buildMixedGroups();
     expect(rowsOf({ groups }, 0)).toEqual([
       ["D2H pinned", "1", "5+5", "−9.9 %", "20.6", "3.4 %", "slower"],
@@ -200,7 +200,7 @@ describe("a comparison's text", () => {
     expect(render({ backend: "emulated" }).split("\n")[1]).toBe(`! ${emulatedNotice}`);
   });
 
-  it("has slower cells in red and others muted, and no escape code at level 0", () => {
+  it("has slower cells in red, and no escape code without colours", () => {
     const text = render(mixed, 1);
     expect(stripVTControlCharacters(text)).toBe(render(mixed));
     expect(render(mixed)).not.toContain("\u001b");

@@ -14,7 +14,7 @@ const chartsOf = (...args: Parameters<typeof describeEntries>): CurveChart[] =>
 const dayOf = (date: string) => Date.parse(date) / 864e5;
 const since = ({ x }: { x: number }) => x - dayOf("2026-01-01");
 
-/** Checks of one figure; a new driver comes with `driverFrom`. */
+/** Checks of one figure, with a new driver from check `driverFrom` on. */
 function checks(factors: readonly number[], driverFrom = Number.POSITIVE_INFINITY): HistoryEntry[] {
   return factors.map((factor, day) => {
     const entry = buildEntry(day, { series: [buildFigure({ figure: 55.4 * factor })] });
@@ -76,7 +76,7 @@ describe("a history's charts", () => {
     );
   });
 
-  it("distinguish checks of other outcomes, known or not", () => {
+  it("draw checks of each outcome in a style of its own, unknown outcomes too", () => {
     const [chart] = chartsOf(
       checks(buildTrend({ checks: 10 })).map((entry, day) => ({
         ...entry,
@@ -89,7 +89,7 @@ describe("a history's charts", () => {
     expect(new Set(chart!.curves.map(({ style }) => style)).size).toBe(4);
   });
 
-  it("have names of their own", () => {
+  it("have different names even if the trends' names differ only in punctuation", () => {
     const described = describeEntries(checks(buildTrend({ checks: 10 })));
     const trends = ["a b", "a-b", "A b"].map((name) => ({ ...described.trends[0]!, name }));
     expect(historyCharts({ ...described, trends }).map(({ name }) => name)).toEqual([

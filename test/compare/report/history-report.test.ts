@@ -9,7 +9,7 @@ import { blocksOf, drawn, reportOf } from "../../helpers/drawn.js";
 import { frozen } from "../../helpers/frozen.js";
 import { buildEntry, buildFigure, buildTrend, pinnedId } from "../../helpers/history.js";
 
-/** How the time of check 0, 1, 2… is written. */
+/** The time of check 0, 1, 2… as text. */
 const timeOf = (check: number) => `${buildEntry(check).startedAt.slice(0, 10)} 05:00 UTC`;
 const named = (check: number) => `check ${check + 1} (${timeOf(check)})`;
 const document = describeHistory({
@@ -52,11 +52,11 @@ describe("a finding in a trend", () => {
     ],
     [{ newest: newest(-0.5) }, far, "−50.0 %", true],
     [{ newest: newest(0.5, 27.7) }, far, "+50.0 %", false],
-  ])("%# is an event with its size and its direction in words", (part, event, size, isSlower) => {
+  ])("reads $1, with the size $2", (part, event, size, isSlower) => {
     expect(trendFindings(trendWith(part), checks)).toMatchObject([{ event, size, isSlower }]);
   });
 
-  it("is shown once for all trends with the same at the same place, in the order of the checks", () => {
+  it("is shown once for all trends with the same change at the same check, in the order of checks", () => {
     const trends = [
       trendWith({ name: "a", steps: [stepAt(9)] }),
       trendWith({ name: "b", steps: [stepAt(4, up), stepAt(9)] }),
@@ -93,7 +93,7 @@ it.each<[Partial<Trend>[], string[]]>([
     [since(9, tenth), since(4, "+10.0 %"), "1 of 2 trends changed in 30 checks."],
   ],
   [[{}, {}], ["No change in 30 checks (2 trends)."]],
-])("the headline %# has the newest changes", (parts, lines) => {
+])("a history's headline begins with the newest changes (case %#)", (parts, lines) => {
   const report = reportOf(historyKind, { ...document, trends: parts.map(trendWith) });
   expect(blocksOf(report, "answer").map(({ text }) => text)).toEqual(lines);
 });
@@ -181,7 +181,7 @@ describe("a history's report", () => {
     expect(textOf(entries.slice(0, count))).toContain(sentence);
   });
 
-  it("without a figure reports that", () => {
+  it("of checks without figures reports that", () => {
     expect(textOf([buildEntry(0, { series: [] })])).toContain("=> No check has a figure.");
   });
 });

@@ -41,9 +41,9 @@ const nothing = "Nothing is slower. A loss of 3.4 % would show in pinned.";
 
 describe("the headline of a comparison", () => {
   it.each<[string, ComparisonPart, string[]]>([
-    ["a pass has the loss that would show", {}, [nothing]],
+    ["names the detectable loss after a pass", {}, [nothing]],
     [
-      "that loss is the largest of a kind, rounded up, and the same for kinds that share it",
+      "names the largest detectable loss of each kind of memory, rounded up",
       {
         groups: [
           buildGroup({ wouldShow: 0.0331 }),
@@ -56,7 +56,7 @@ describe("the headline of a comparison", () => {
       ["Nothing is slower. A loss of 3.4 % would show in pinned, of 28 % in pageable and staged."],
     ],
     [
-      "a baseline of one session has the assumption on sessions",
+      "names the assumed noise between sessions if the baseline has only one",
       { groups: [buildGroup(oneSession), buildGroup({ kind: "pageable", ...oneSession })] },
       [
         "Nothing is slower. A loss of 3.4 % would show in pinned and pageable.",
@@ -64,7 +64,7 @@ describe("the headline of a comparison", () => {
       ],
     ],
     [
-      "on the emulated device the CPU copies all",
+      "assumes the noise of copies by the CPU on the emulated device",
       { groups: [buildGroup(oneSession)], backend: "emulated" },
       [
         nothing,
@@ -72,7 +72,7 @@ describe("the headline of a comparison", () => {
       ],
     ],
     [
-      "slower groups have their changes, the largest loss first and rounded up, unsteady ones behind them",
+      "lists slower groups with their changes, the largest loss first, then unsteady groups",
       {
         ...regression,
         groups: [
@@ -87,7 +87,7 @@ describe("the headline of a comparison", () => {
       ],
     ],
     [
-      "three groups are named and the others counted",
+      "names three slower groups and counts the others",
       {
         ...regression,
         groups: ["pinned", "mapped", "staged", "pageable"].map((kind) => lost(kind, -0.1)),
@@ -95,12 +95,12 @@ describe("the headline of a comparison", () => {
       ["Slower: H2D pinned −10.0 %, H2D mapped −10.0 %, H2D staged −10.0 % and 1 more."],
     ],
     [
-      "slow copies have the change over time",
+      "has the change over time for groups with slow copies",
       { ...regression, groups: [buildGroup({ verdict: "unsteady", changeOverTime: -0.3 })] },
       ["Unsteady: H2D pinned −30.0 % over time by slow copies."],
     ],
     [
-      "single cells of a group have their own changes",
+      "names single slower cells of a group with their own changes",
       {
         ...regression,
         groups: [twoCells],
@@ -109,22 +109,22 @@ describe("the headline of a comparison", () => {
       ["Slower: H2D pinned 16 MiB −10.0 % and H2D pinned 64 MiB −10.0 % (of 3 cells)."],
     ],
     [
-      "a loss that host memory shares is the machine's memory",
+      "blames the machine's memory if host memory lost about as much",
       { ...regression, groups: [lost("pageable", -0.6, { hostChange: -0.58 }), buildGroup()] },
       ["Slower: H2D pageable −60.0 %.", "Host memory −58.0 % too: the machine's memory, not the link."],
     ],
     [
-      "a loss of which host memory has less than three quarters is of the same time",
+      "only mentions host memory if it lost less than three quarters as much",
       { ...regression, groups: [lost("pageable", -0.6, { hostChange: -0.29 })] },
       ["Slower: H2D pageable −60.0 %.", "Host memory −29.0 % at the same time."],
     ],
     [
-      "host memory is not the whole story if pinned copies are slower too",
+      "does not blame host memory if pinned copies are slower too",
       { ...regression, groups: [lost("pinned", -0.1), lost("pageable", -0.6, { hostChange: -0.58 })] },
       ["Slower: H2D pageable −60.0 % and H2D pinned −10.0 %.", "Host memory −58.0 % at the same time."],
     ],
     [
-      "host memory has the change of the group that is named first",
+      "has the change of host memory that belongs to the group named first",
       {
         ...regression,
         groups: [-0.5, -0.6].map((change, device) =>
@@ -137,7 +137,7 @@ describe("the headline of a comparison", () => {
       ],
     ],
     [
-      "a bidir cell on one side only is one cell, and host memory none",
+      "counts a bidir cell on one side only as one cell, and leaves out host memory",
       {
         groups: [buildGroup()],
         cells: (["h2d", "d2h", "sum"] as const)
@@ -147,7 +147,7 @@ describe("the headline of a comparison", () => {
       ["Nothing is slower (not compared: 1 cell on one side only). A loss of 3.4 % would show in pinned."],
     ],
     [
-      "a loss that the link explains is not the memory's",
+      "does not blame host memory for a loss that the link explains",
       {
         ...regression,
         groups: [lost("pageable", -0.6, { hostChange: -0.58 })],
@@ -164,28 +164,28 @@ describe("the headline of a comparison", () => {
       [expect.stringMatching(/^Slower link: /), "Slower: H2D pageable −60.0 %."],
     ],
     [
-      "an undecided check has the command that adds sessions, with the path quoted",
+      "of an undecided check has the command that adds sessions, with the path quoted",
       { ...undecided, groups: [open], baseline: { ...baseline, path: "my runs" } },
       [
         "Undecided: H2D pageable −20.0 %. While the machine is healthy, add sessions: `pinbench baseline 'my runs' --append`.",
       ],
     ],
     [
-      "an undecided check against a single result has the command that makes a baseline",
+      "of an undecided check against a single result has the command that makes a baseline",
       { ...undecided, groups: [open], baseline: { ...baseline, path: "a.json" } },
       [
         "Undecided: H2D pageable −20.0 %. Make a baseline of several sessions: `pinbench baseline FOLDER --sessions 4`.",
       ],
     ],
     [
-      "an undecided comparison of results has the need for more of them",
+      "of an undecided comparison asks for more runs",
       { ...undecided, command: "compare", groups: [open, slow(1, 2, "undecided")] },
       [
         "Undecided: H2D pageable −20.0 % and H2D pinned (2 of 24 runs much slower, baseline 1 of 10). Use 10 runs on each side, in several sessions.",
       ],
     ],
     [
-      "a missing group under --strict has no figures",
+      "reports that nothing was measured on both sides if --strict misses the only group",
       {
         ...undecided,
         rule: { strict: true },
@@ -195,7 +195,7 @@ describe("the headline of a comparison", () => {
       ["Undecided: nothing was measured on both sides."],
     ],
     [
-      "a missing group beside others is named",
+      "names a missing group beside others",
       {
         ...undecided,
         ...{ rule: { strict: true }, command: "compare" },
@@ -204,27 +204,27 @@ describe("the headline of a comparison", () => {
       ["Undecided: H2D mapped (no figures)."],
     ],
     [
-      "without a group nothing is decided",
+      "is undecided without any group",
       { ...undecided, groups: [] },
       ["Undecided: nothing was measured on both sides."],
     ],
     [
-      "a failure comes before the verdict",
+      "begins with a failure to measure",
       { outcome: "failed" },
       ["Measuring failed or did not finish.", nothing],
     ],
     [
-      "wrong data come first",
+      "begins with wrong data",
       { outcome: "mismatch" },
       ["Data came back wrong: take the machine out of use.", nothing],
     ],
     [
-      "a link that lost lanes comes before the verdict",
+      "begins with a link that lost lanes",
       { ...regression, linkLosses: [{ ...link, candidate: { generation: 5, width: 8 }, runs: 5 }] },
       ["Slower link: the link of GPU 0 runs at x8, the baseline's at x16.", copies],
     ],
     [
-      "two links are one line, with the runs that had them",
+      "has one line for two slower links, with the number of runs",
       {
         ...regression,
         linkLosses: [
@@ -238,28 +238,28 @@ describe("the headline of a comparison", () => {
       ],
     ],
     [
-      "another GPU of the model",
+      "begins with another GPU of the same model",
       { differences: [differ("GPU UUID", isOther)] },
       [`Another GPU of the same model. ${nothing}`],
     ],
     [
-      "another model",
+      "begins with another GPU if the model differs",
       { differences: [differ("GPU"), differ("GPU UUID", isOther)] },
       [`Another GPU. ${nothing}`],
     ],
     [
-      "another host",
+      "begins with another machine if the host differs",
       { differences: [differ("host name", isOther)] },
       [`Another machine (host a → b). ${nothing}`],
     ],
     [
-      "another host with another GPU",
+      "names another GPU together with another host",
       { differences: [differ("host name"), differ("GPU UUID", isOther)] },
       [`Another machine (host a → b, another GPU of the same model). ${nothing}`],
     ],
-    ["the same GPU in another slot is no other machine", { differences: [differ("PCI address")] }, [nothing]],
+    ["ignores another slot of the same GPU", { differences: [differ("PCI address")] }, [nothing]],
     [
-      "no verdict stands beside what prevents one",
+      "has no verdict beside a fact that prevents one",
       {
         outcome: "not comparable",
         differences: [differ("driver", { blocks: true }), differ("kernel")],
@@ -267,7 +267,7 @@ describe("the headline of a comparison", () => {
       ["Not comparable: driver differs."],
     ],
     [
-      "several facts prevent a verdict",
+      "lists several facts that prevent a verdict",
       {
         outcome: "not comparable",
         differences: ["driver", "GPU"].map((fact) => differ(fact, { blocks: true })),
@@ -278,7 +278,7 @@ describe("the headline of a comparison", () => {
     expect(headline(buildComparison(part))).toEqual(lines);
   });
 
-  it("has three lines at most, for all that can be said", () => {
+  it("has at most three lines, however much there is to report", () => {
     const everything = buildComparison({
       outcome: "failed",
       groups: [...buildMixedGroups(), lost("pageable", -0.6, { hostChange: -0.58 })],
@@ -293,7 +293,7 @@ describe("the headline of a comparison", () => {
   });
 });
 
-it("each verdict has a meaning of its own, and only a pass has the tone of one", () => {
+it("each verdict has its own explanation, and only the outcome pass has a plain tone", () => {
   expect(new Set(verdicts.map((verdict) => verdictMeaning[verdict])).size).toBe(verdicts.length);
   expect(outcomes.filter((outcome) => outcomeTone[outcome] === "plain")).toEqual(["pass"]);
 });

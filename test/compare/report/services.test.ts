@@ -45,7 +45,7 @@ const everything: ComparisonPart = {
   notes: [oddText],
 };
 
-/** Every outcome with a group of every verdict, strictly or not, if the exit code allows the two together. */
+/** Every outcome with a group of every verdict, with and without --strict, if the two can occur together. */
 const possible: Comparison[] = outcomes.flatMap((outcome) =>
   [...verdicts, null].flatMap((verdict) =>
     [true, false].flatMap((strict) => {
@@ -73,10 +73,10 @@ const commandsOf = (comparison: Comparison) =>
     .split("\n")
     .map((line) => /^::(?<level>\w+) title=(?<title>.*?)::(?<text>.*)$/.exec(line)!.groups!);
 
-describe("the exit code", () => {
+describe("the exit code of a comparison", () => {
   const isZero = ({ outcome }: Comparison) => outcomeExitCodes[outcome] === 0;
 
-  it("is 0 if and only if the whole passes in JUnit, and then no group fails", () => {
+  it("is 0 if and only if JUnit's overall test passes, and failing groups are failed tests", () => {
     for (const comparison of possible) {
       const [whole, ...ofGroups] = testsOf(comparison);
       expect(whole!.result === "pass").toBe(isZero(comparison));
@@ -85,7 +85,7 @@ describe("the exit code", () => {
     }
   });
 
-  it("is 0 if and only if there is no error at GitHub", () => {
+  it("is 0 if and only if the GitHub report has no error command", () => {
     for (const comparison of possible) {
       const levels = commandsOf(comparison).map(({ level }) => level);
       expect(levels.includes("error")).toBe(!isZero(comparison));
@@ -98,7 +98,7 @@ describe("a comparison as JUnit XML", () => {
   /** The schema of Jenkins' xunit plugin, unchanged. */
   const schema = readFileSync(new URL("junit-10.xsd", import.meta.url), "utf8");
 
-  it("keeps the schema, which would notice a report that breaks it", async () => {
+  it("is valid by the JUnit schema, which rejects a broken report", async () => {
     const parts: ComparisonPart[] = [
       {},
       everything,
@@ -106,7 +106,7 @@ describe("a comparison as JUnit XML", () => {
       { backend: "emulated" },
     ];
     const reports = [...parts.map(buildComparison), ...possible].map(junitReport);
-    // All at once, as each call starts a thread for it.
+    // All at once, as each call starts a thread.
     const xml = reports.map((contents, i) => ({ fileName: `${i}.xml`, contents }));
     const result = await validateXML({ xml, schema: { fileName: "junit-10.xsd", contents: schema } });
     expect(result.errors).toEqual([]);
@@ -114,7 +114,7 @@ describe("a comparison as JUnit XML", () => {
     expect((await validateXML({ xml: broken, schema })).valid).toBe(false);
   });
 
-  it("has a test of the whole and one for each group, with its reason and cells, and counts them", () => {
+  it("has an overall test and one for each group, with reason and cells, and counts them", () => {
     const groups = [slower, ...[0, 3].map((device) => buildGroup({ device, verdict: "missing" }))];
     const tests = testsOf(buildComparison({ ...regression, groups }));
     expect(tests.map(({ name, result }) => [name, result])).toEqual([
@@ -132,7 +132,7 @@ describe("a comparison as JUnit XML", () => {
     expect(failed!.result).toBe("error");
   });
 
-  it("has the check's time for the whole, and none for existing results or a clock that was set back", () => {
+  it("has the check's duration, but none for existing results or a clock that was set back", () => {
     const took = { createdAt: "2026-11-20T10:02:30.500Z" };
     const render = (part: ComparisonPart) => junitReport(buildComparison(part));
     expect(render(took).match(/time="150\.5"/g)).toHaveLength(3);
@@ -145,7 +145,7 @@ describe("a comparison as JUnit XML", () => {
       expect(render(part)).not.toMatch(/ time="[^0]/);
   });
 
-  it("has both sides and a notice as properties, and all sentences in the output of the whole", () => {
+  it("has both sides and a notice as properties, and all sentences in the overall test's output", () => {
     const { baseline, candidate } = buildComparison();
     const comparison = buildComparison({
       baseline: { ...baseline, path: "before" },
@@ -173,23 +173,23 @@ describe("a comparison as workflow commands of GitHub", () => {
 
   it.each<[string, ComparisonPart, string[]]>([
     [
-      "the outcome first, then what fails",
+      "the outcome first, then the groups that fail",
       { ...regression, groups: [slower, buildGroup()] },
       [...["error pinbench check", "error pinbench: slower"]],
     ],
     [
-      "a warning of a missing group",
+      "a warning for a missing group",
       { groups: [buildGroup(), buildGroup({ verdict: "missing" })] },
       [...["notice pinbench check", "warning pinbench: missing"]],
     ],
     [
-      "an error of one under --strict",
+      "an error for a missing group under --strict",
       { outcome: "undecided", groups: [buildGroup({ verdict: "missing" })], rule: { strict: true } },
       ["error pinbench check", "error pinbench: missing"],
     ],
-    ["the device's notice before all", { backend: "emulated" }, ["notice pinbench", "notice pinbench check"]],
+    ["the emulation notice first", { backend: "emulated" }, ["notice pinbench", "notice pinbench check"]],
     [
-      "nine at most",
+      "at most nine commands",
       { ...regression, groups: Array(12).fill(slower) },
       [...["error pinbench check", ...Array(8).fill("error pinbench: slower")]],
     ],
@@ -197,7 +197,7 @@ describe("a comparison as workflow commands of GitHub", () => {
     expect(titles(part)).toEqual(expected);
   });
 
-  it("has all sentences in one line each, whatever the names hold", () => {
+  it("has each text on one line, even if a name has line breaks", () => {
     const comparison = buildComparison({ ...everything, unfinished: ["a run has not ended"] });
     const [whole, ...others] = commandsOf(comparison);
     expect(whole!.text!.replaceAll("%25", "%")).toContain(`${describeOutcome(comparison).slice(0, 20)}`);
@@ -209,7 +209,7 @@ describe("a comparison as workflow commands of GitHub", () => {
   const log = (part: ComparisonPart, showsAll = false) =>
     drawn(comparisonKind, buildComparison(part), "github", fileScreen({ showsAll }));
 
-  it("has the table behind the commands, with all cells if requested", () => {
+  it("has the table after the commands, with all cells if requested", () => {
     const [commands = "", ...rest] = log({ ...regression, groups: [slower] }).split("\n\n");
     expect(commands.split("\n").every((line) => line.startsWith("::"))).toBe(true);
     expect(rest.join("\n\n")).toMatch(
@@ -219,7 +219,7 @@ describe("a comparison as workflow commands of GitHub", () => {
     expect([rows(false), rows(true)?.length]).toEqual([null, 1]);
   });
 
-  it("has no command in its table, whatever the names in it are", () => {
+  it("has no command in its table, even if a name contains one", () => {
     const evil = "x\n::error::a ##[error]b ::set-output name=c::d";
     const part = {
       ...regression,

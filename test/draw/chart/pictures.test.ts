@@ -27,7 +27,7 @@ import {
   shapesIn,
 } from "../../helpers/picture.js";
 
-/** All kinds of charts: their shapes stand in pictures.txt, which `vitest -u` writes anew. */
+/** All kinds of charts: their shapes are recorded in pictures.txt, which `vitest -u` rewrites. */
 
 const axis = (label: string, part: Partial<Axis> = {}): Axis => ({
   label,
@@ -283,7 +283,7 @@ const hostileCharts: Chart[] = [
   }),
 ];
 
-it("the pictures have the shapes of pictures.txt", async () => {
+it("charts of every kind are drawn as recorded in pictures.txt", async () => {
   const texts = Object.entries(charts).map(([title, chart]) => {
     const [before, after] = chartFile(chart).split(/<style>.*<\/style>/s);
     return `# ${title}\n${(before! + after!).replaceAll("><", ">\n<")}`;
@@ -299,7 +299,7 @@ function spanOf({ attributes, text }: Shape): [number, number] {
 }
 
 it.each(Object.entries(charts))(
-  "%s: no mark, interval, rule or text lies outside of the picture",
+  "a chart has all marks, intervals, rules and texts inside the picture: %s",
   (_, chart) => {
     const svg = pictureOf(chart);
     const height = Number(/viewBox="0 0 \d+ (\d+)"/.exec(svg)![1]);
@@ -315,7 +315,7 @@ it.each(Object.entries(charts))(
       ),
     ];
     expect(places.filter(({ x, y }) => !(x >= 0 && x <= chartWidth && y >= 0 && y <= height))).toEqual([]);
-    // Marks of an axis stand where its chart wants them.
+    // The labels of an axis's marks are left out, as their chart places them.
     const isMark = ({ attributes }: Shape) => attributes["text-anchor"] === "middle";
     const texts = shapesIn(svg).filter(
       (shape) => shape.name === "text" && "x" in shape.attributes && !isMark(shape),
@@ -327,7 +327,7 @@ it.each(Object.entries(charts))(
   },
 );
 
-it("hostile names are shown as text, in files that are well formed", async () => {
+it("charts are well-formed SVG, and show hostile names as text", async () => {
   const files = hostileCharts.map(chartFile);
   expect(await faultsOfXml([...files, ...Object.values(charts).map(chartFile)])).toEqual([]);
   expect(files.join("")).not.toContain("<script>");

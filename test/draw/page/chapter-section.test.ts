@@ -55,28 +55,28 @@ const sectionOf = (
 
 const briefOf = (blocks: readonly Block[]) => ({ brief: { blocks, leavesOut: "the rest" } });
 
-/** Where the texts stand, in their order in the section. */
+/** Requires that the section has these texts in this order. */
 const inOrder = (html: string, ...texts: string[]) =>
   expect([...texts].sort((a, b) => html.indexOf(a) - html.indexOf(b))).toEqual(
     texts.filter((text) => html.includes(text)),
   );
 
-describe("a document's section", () => {
-  it("has code in its own lines, with control characters made visible", () => {
+describe("a document's section of a page", () => {
+  it("keeps the lines of code, and makes control characters visible", () => {
     const text = "if (a < b) {\n\treturn;\n}\n";
     expect(sectionOf([{ type: "code", language: "c", text }])).toContain(
       '<pre tabindex="0"><code>if (a &lt; b) {\n\\treturn;\n}</code></pre>',
     );
   });
 
-  it("has code of up to twelve lines open, and longer code behind its number of lines", () => {
+  it("shows code of up to twelve lines, and folds longer code", () => {
     const ofLines = (lines: number) =>
       sectionOf([{ type: "code", language: "c", text: Array(lines).fill("x;").join("\n") }]);
     expect(ofLines(12)).not.toContain("<details");
     expect(ofLines(13)).toContain("<summary>Program<small> 13 lines</small></summary>");
   });
 
-  it("has the figures of its headline first, then sentences, the table that shows them, findings and charts", () => {
+  it("has alerts, headline figures and answers above the table, and findings below it", () => {
     const html = sectionOf([
       ...texts("answer", [note("It is fast.")]),
       ...texts("alert", [note("Wrong data.", "mismatch")]),
@@ -92,14 +92,14 @@ describe("a document's section", () => {
     expect(html).not.toContain("<h3>Tables</h3>");
   });
 
-  it("shows the tables of the brief view first, and those of the whole one below the charts", () => {
+  it("has the tables of the brief view above the charts, and all tables below them", () => {
     const [brief, whole] = [buildGrid(2), buildGrid(12)].map((grid) => tables([grid]));
     const html = sectionOf(whole!, [buildChart(), buildChart({ name: "b" })], undefined, briefOf(brief!));
     inOrder(html, "row 1 of 2", "<h3>Charts</h3>", "<h3>Tables</h3>", "row 1 of 12");
   });
 
   it.each([24, 25])(
-    "shows a table of %i rows that the brief view shortens once, unless it is long",
+    "shows a table that the brief view shortens once, or twice above 24 rows: %i rows",
     (rows) => {
       const whole = tables([buildGrid(rows)]);
       const html = sectionOf(whole, undefined, undefined, briefOf(shortened(whole, 2)));
@@ -108,7 +108,7 @@ describe("a document's section", () => {
     },
   );
 
-  it("has the columns of details last", () => {
+  it("moves columns of details to the end of a table", () => {
     const columns = [wordColumn("cell"), detail(numberColumn("noise")), numberColumn("rate")];
     const rows = [["H2D", "1 %", "55.4"].map((text) => figure(text))];
     const html = sectionOf(tables([buildGrid(1, { columns, rows })]));
@@ -117,22 +117,22 @@ describe("a document's section", () => {
   });
 
   it.each([
-    ["first, with up to 24 rows", 24, true],
-    ["first, with more", 25, false],
-  ])("opens a table that stands %s", (_, rows, isOpen) => {
+    ["opens a first table of up to 24 rows", 24, true],
+    ["folds a first table of more than 24 rows", 25, false],
+  ])("%s", (_, rows, isOpen) => {
     expect(sectionOf(tables([buildGrid(rows)])).includes("<details open")).toBe(isOpen);
   });
 
   it.each([
-    ["up to eight rows", 8, true],
-    ["more", 9, false],
-  ])("opens a table below the charts with %s", (_, rows, isOpen) => {
+    ["opens a table of up to eight rows below the charts", 8, true],
+    ["folds a table of more than eight rows below the charts", 9, false],
+  ])("%s", (_, rows, isOpen) => {
     expect(
       sectionOf(tables([buildGrid(rows)]), undefined, undefined, briefOf([])).includes("<details open"),
     ).toBe(isOpen);
   });
 
-  it("names folded tables after what they are folded into, and has them closed", () => {
+  it("puts the name of a fold before those of its tables, and has them closed", () => {
     const own = { name: "by size" };
     const { caption: _, ...unnamed } = buildGrid(1);
     const html = sectionOf([fold("Plans", tables([buildGrid(1), { ...unnamed, ...own }, unnamed]))]);
@@ -147,27 +147,27 @@ describe("a document's section", () => {
     expect(sectionOf(tables([{ ...unnamed, name: "by size" }]))).toContain('aria-label="by size"');
   });
 
-  it("keeps a figure's note beside it, and lets only a long text break", () => {
+  it("shows a figure's note in the same cell, and wraps only a long text", () => {
     const rows = [[figure("55.4 GB/s", "±1 %", "failure")], [figure("x".repeat(25))]];
     const html = sectionOf(tables([buildGrid(2, { columns: [numberColumn("rate")], rows })]));
     expect(html).toContain('<td class="right failure">55.4\u00a0GB/s<small> ±1 %</small></td>');
     expect(html).toContain('<td class="right long plain">');
   });
 
-  it("has headings of sections within sections a level lower, and what they list whole", () => {
+  it("has nested sections with lower headings and all of their lists", () => {
     const inner = section("Inner", [...texts("note", [note("a"), note("b")]), facts([["Size", "1 MiB"]])]);
     const html = sectionOf([section("Outer", [inner])]);
     inOrder(html, "<h4>Outer</h4>", "<h5>Inner</h5>", ">a</li>", ">b</li>", "<dt>Size</dt>");
   });
 
-  it("has facts beside each other if all are short", () => {
+  it("shows facts side by side if all are short", () => {
     const listOf = (...values: string[]) =>
       /<dl class="([^"]*)"/.exec(sectionOf([facts(values.map((value) => ["a", value]))]))![1];
     expect(listOf("x".repeat(24), "b")).toBe("facts short");
     expect(listOf("b", "x".repeat(25))).toBe("facts");
   });
 
-  it("breaks no flag and no time, and keeps the blanks of a flag", () => {
+  it("wraps no line inside a flag with its value or inside a time", () => {
     expect(sectionOf(texts("note", [note("Give --runs 5 at 12 ms.")]))).toContain(
       'Give <span class="whole-word">--runs 5</span> at 12\u00a0ms.',
     );
@@ -178,7 +178,7 @@ describe("a document's section", () => {
     expect(sectionOf([])).toContain(">1. A GPU</h2>");
   });
 
-  it("has one list of its conditions, and a heading for notes without tables", () => {
+  it("has one list of its environment, and a heading for notes without tables", () => {
     const html = sectionOf([environment([["File", "a.json"]]), environment([["Driver", "580"]])]);
     expect(html.match(/<dl/g)).toHaveLength(1);
     expect(html).toContain("<h3>Environment</h3>");

@@ -16,7 +16,7 @@ const scriptsIn = (html: string) => html.match(/<script type="module">/g)?.lengt
 const titleIn = (html: string) => /<title>(.*?)<\/title>/.exec(html)![1];
 
 describe("a page", () => {
-  it("of one document has its title, and neither a number nor contents", () => {
+  it("of one document has its title, but no number and no table of contents", () => {
     const html = page([chapterOf("H200")], "1.2.3");
     expect(titleIn(html)).toBe("pinbench: H200");
     expect(html).toContain('content="pinbench 1.2.3"');
@@ -27,7 +27,7 @@ describe("a page", () => {
   it.each([
     [2, "H200 and H100"],
     [3, "H200, H100 and A100"],
-  ])("of %i documents has their title, and links to each by its number", (count, title) => {
+  ])("of %i documents has a title of their names, and links to each by its number", (count, title) => {
     const html = page(
       ["H200", "H100", "A100"].slice(0, count).map((one) => chapterOf(one)),
       "1.2.3",
@@ -40,7 +40,7 @@ describe("a page", () => {
     }
   });
 
-  it("shows the difference of two documents above both, without a number, and has its title", () => {
+  it("shows the comparison of two documents above both, and has its title", () => {
     const html = page([chapterOf("H200"), chapterOf("H100")], "1", chapterOf("The change"));
     const sections = [...html.matchAll(/<section class="chapter" id="([^"]*)"/g)].map(([, id]) => id);
     expect(sections).toEqual(["difference", "document-1", "document-2"]);

@@ -27,7 +27,7 @@ function curves(rates: readonly number[], part: Partial<CurveChart> = {}): Curve
 const chartsOf = (...chapters: Chapter[]) => withSharedAxes(chapters).flatMap(({ charts }) => charts);
 
 describe("charts of the same name in several results", () => {
-  it("show the same figure at the same place", () => {
+  it("draw the same figure at the same place", () => {
     const [small, large] = chartsOf(chapterOf(curves([5, 10])), chapterOf(curves([5, 10, 55]))).map(
       pictureOf,
     );
@@ -37,7 +37,7 @@ describe("charts of the same name in several results", () => {
     expect(marked[0]).toEqual(marked[1]);
   });
 
-  it("reach as far as intervals and rules of the others", () => {
+  it("have axes that include the intervals and rules of all", () => {
     const limit = curves([5, 10], { rules: [{ axis: "y", value: 63, label: "limit" }] });
     const [plain] = chartsOf(chapterOf(curves([5, 10])), chapterOf(limit)) as [CurveChart];
     expect(plain.y.includes).toContain(63);
@@ -49,7 +49,7 @@ describe("charts of the same name in several results", () => {
     expect(narrow.x.includes).not.toContain(20);
   });
 
-  it("have the marks of both, unless one has none of its own", () => {
+  it("have the axis marks of all, unless one chart sets none", () => {
     const [one] = chartsOf(chapterOf(curves([5])), chapterOf(curves([5, 10]))) as [CurveChart];
     expect(new Set(one.x.ticks)).toEqual(new Set([1, 2]));
     const { ticks: _, ...x } = curves([]).x;
@@ -57,7 +57,7 @@ describe("charts of the same name in several results", () => {
     expect(other.x.ticks).toBeUndefined();
   });
 
-  it("have bars of one length for one value", () => {
+  it("draw bars to the same scale", () => {
     const bars = (value: number): BarChart => ({
       kind: "bars",
       name: "h2d-at-once",
@@ -80,24 +80,24 @@ describe("charts of the same name in several results", () => {
 
 describe("no axis is shared by", () => {
   it.each([
-    ["a chart of another name", curves([1000], { name: "d2h-by-size" })],
+    ["charts of different names", curves([1000], { name: "d2h-by-size" })],
     [
-      "a chart whose axis counts something else",
+      "charts whose axes have different units",
       curves([1000], { y: { label: "µs", scale: "linear", format: String } }),
     ],
-    ["one with another x axis", curves([1000], { x: { label: "workers", scale: "log", format: String } })],
+    ["charts with other x axes", curves([1000], { x: { label: "workers", scale: "log", format: String } })],
   ])("%s", (_, other) => {
     const one = curves([5], { name: other.name === "d2h-by-size" ? "h2d-by-size" : other.name });
     expect(chartsOf(chapterOf(one), chapterOf(other))).toEqual([one, other]);
   });
 
-  it("a single result", () => {
+  it("the chart of a single result", () => {
     const one = curves([5, 10]);
     expect(chartsOf(chapterOf(one))).toEqual([one]);
   });
 });
 
-it("sharing axes leaves the original chapters unchanged", () => {
+it("sharing axes between results leaves the original charts unchanged", () => {
   const chapters = [chapterOf(curves([5])), chapterOf(curves([50]))];
   const before = JSON.stringify(chapters);
   withSharedAxes(chapters);

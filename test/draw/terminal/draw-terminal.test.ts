@@ -25,7 +25,7 @@ const ofType = (type: "answer" | "note", ...lines: string[]) =>
     lines.map((line) => note(line)),
   );
 
-it("a terminal shows the brief view unless the whole one is requested or the only one", () => {
+it("a terminal shows the brief view, if there is one, unless the whole view is requested", () => {
   const brief = { blocks: ofType("answer", "brief"), leavesOut: "the rest" };
   const part = { blocks: ofType("note", "whole"), brief };
   expect(shown(part)).toEqual(["=> brief", "", "  --all shows the rest"]);
@@ -33,7 +33,7 @@ it("a terminal shows the brief view unless the whole one is requested or the onl
   expect(shown({ blocks: part.blocks })).toEqual(["  whole"]);
 });
 
-it("the last line in a terminal says where words are explained, and what the view leaves out", () => {
+it("the last line in a terminal names pinbench help terms, and what --all would show", () => {
   const terms = "pinbench help terms explains the words";
   const blocks = [environment([["Host", "node-1"]])];
   expect(shown({ hasTerms: true, blocks })).toEqual(["  Host  node-1", "", `  ${terms}`]);
@@ -45,7 +45,7 @@ it("the last line in a terminal says where words are explained, and what the vie
   ]);
 });
 
-it("a tight section has no empty lines, what is folded is a section, and an entry has its facts below", () => {
+it("a terminal shows a tight section without empty lines, and an entry with its facts below", () => {
   const entry: Block = { type: "entry", text: "A setting", facts: [["Set", "x=1"]] };
   const inner = [entry, fold("Plans", [facts([["A", "b"]])])];
   const lines = ["  A setting", "    Set  x=1", "Plans", "  A  b"];

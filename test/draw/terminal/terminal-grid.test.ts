@@ -9,7 +9,7 @@ const drawn = (grid: Grid, columns: number, part = {}) =>
   terminalGrid(grid, fileScreen({ columns, ...part }));
 
 describe("a table that is too wide", () => {
-  it("has notes below their figures, as wide as either, before it is stacked", () => {
+  it("has notes below their figures if that is enough to fit", () => {
     const grid: Grid = {
       columns: [wordColumn("a"), numberColumn("b")],
       rows: [[figure("x"), figure("5.5", "±100 %")]],
@@ -17,7 +17,7 @@ describe("a table that is too wide", () => {
     expect(drawn(grid, 12)).toEqual(["  a       b", "  ─────────", "  x     5.5", "     ±100 %"]);
   });
 
-  it("is stacked if its columns have no room: a name, then other entries with their heads, without empty ones", () => {
+  it("is stacked into a block for each row if its columns have no room", () => {
     const grid: Grid = {
       columns: [wordColumn("cell"), numberColumn("rate"), wordColumn("why")],
       rows: [
@@ -31,7 +31,7 @@ describe("a table that is too wide", () => {
     ]);
   });
 
-  it("breaks words into two lines at most, the widest column first", () => {
+  it("wraps cells into two lines at most, those of the widest column first", () => {
     const grid: Grid = {
       columns: [wordColumn("a"), wordColumn("why")],
       rows: [[figure("alpha beta"), figure("one two three four five six seven eight")]],
@@ -45,7 +45,7 @@ describe("a table that is too wide", () => {
   });
 });
 
-it("figures are in the colour of their tone, with a note or without", () => {
+it("figures in a table have the colour of their tone, with a note or without", () => {
   const chalk = new Chalk({ level: 1 });
   const grid: Grid = {
     columns: [wordColumn("a"), numberColumn("b")],
@@ -65,7 +65,7 @@ it("figures are in the colour of their tone, with a note or without", () => {
     expect(text).toContain(painted);
 });
 
-it("facts have their values below each other, later lines of a value too", () => {
+it("the values of facts are aligned, also if they take several lines", () => {
   const screen = fileScreen({ columns: 22 });
   expect(
     factLines(

@@ -19,8 +19,8 @@ const hostile = [
   ...["ALL", "all", "aLl", "n1,n2"],
 ];
 
-describe("the list of nodes", () => {
-  it("has all that are slow, or have no valid result", () => {
+describe("the list of bad nodes", () => {
+  it("has all nodes that are slow or have no valid result", () => {
     expect(drawn(fleetKind, buildMixedFleet(), "nodelist", fileScreen())).toBe("n[007,042,097-100]\n");
   });
 
@@ -54,7 +54,7 @@ scontrol update nodename="n100" state=drain reason="pinbench: wrong data"
     );
   });
 
-  it("are none if no node is to be drained", () => {
+  it("are replaced by a comment if no node is to be drained", () => {
     expect(drain()).toBe("# no node needs to be drained\n");
   });
 
@@ -89,7 +89,7 @@ scontrol update nodename="n100" state=drain reason="pinbench: wrong data"
     );
   });
 
-  it("leave the slower part out that is drained already, and names that are no host's", () => {
+  it("leave out nodes of the slower part that are already drained, and invalid host names", () => {
     const hosts = ["n01", "n02", "n[1-9]"];
     const slowPart = {
       hosts,
@@ -105,7 +105,7 @@ scontrol update nodename="n100" state=drain reason="pinbench: wrong data"
     expect(text.match(/nodename="[^"]*"/g)).toEqual(['nodename="n01"', 'nodename="n02"']);
   });
 
-  it("begin with a word on emulated devices", () => {
+  it("begin with the notice of emulated devices", () => {
     expect(drain({ notice: "These are no GPUs.", outliers: [buildOutlier("n01")] })).toMatch(
       /^# These are no GPUs\.\nscontrol /,
     );
@@ -121,7 +121,7 @@ scontrol update nodename="n100" state=drain reason="pinbench: wrong data"
     expect(text.split("\n").filter((line) => line !== "" && !line.startsWith("# "))).toEqual([]);
   });
 
-  it("give a shell the words that they show, and nothing to carry out, whatever a cell is called", () => {
+  it("make a shell run only scontrol, whatever a cell is called", () => {
     const cell = 'x";$(touch hacked)`id`\\\u001b\n!!*';
     const [outlier] = [buildOutlier("n05")];
     const text = drain({
@@ -139,7 +139,7 @@ scontrol update nodename="n100" state=drain reason="pinbench: wrong data"
   });
 });
 
-/** Names, and their list. */
+/** Names, and their list in Slurm's syntax. */
 const asSlurm: readonly (readonly [string, string])[] = [
   ["n01,n02,n03,n07,login1", "login1,n[01-03,07]"],
   ["rack1n01,rack1n02,rack2n01", "rack1n[01-02],rack2n01"],
@@ -159,7 +159,7 @@ const asSlurm: readonly (readonly [string, string])[] = [
 ];
 
 describe("a list of nodes", () => {
-  it.each(asSlurm)("is one that Slurm reads: %s is %s", (names, list) => {
+  it.each(asSlurm)("is in Slurm's syntax: %s is %s", (names, list) => {
     expect(nodeList(names.split(","))).toBe(list);
   });
 
@@ -168,12 +168,12 @@ describe("a list of nodes", () => {
     expect(nodeList([])).toBe("");
   });
 
-  it("puts no number that has lost a zero into a range: its names would be others", () => {
+  it("has no range of numbers with different leading zeros, which would change names", () => {
     expect(nodeList(["n009", "n10"])).toBe("n[10,009]");
     expect(nodeList(["n09", "n010"])).toBe("n[09,010]");
   });
 
-  it("names the nodes that it was made of, whatever zeros their numbers have", () => {
+  it("stands for exactly the given nodes, whatever zeros their numbers have", () => {
     const host = fc
       .tuple(fc.constantFrom("n", "rack1n", "gpu-", "a.b"), fc.nat(1200), fc.integer({ min: 1, max: 5 }))
       .map(([prefix, number, width]) => prefix + String(number).padStart(width, "0"));
@@ -186,7 +186,7 @@ describe("a list of nodes", () => {
   });
 });
 
-/** The names of a list, as Slurm's manual says how to read one: a range has the width of its first number. */
+/** The names of a list by Slurm's manual: a range has the width of its first number. */
 function expanded(list: string): string[] {
   const parts = list.match(/[^,[]+(\[[^\]]*\])?|\[[^\]]*\]/g) ?? [];
   return parts.flatMap((part) => {
@@ -204,14 +204,14 @@ function expanded(list: string): string[] {
 }
 
 it.each(["n07", "login1", "gpu-01.cluster.example", "NODE_3", "10"])(
-  "the name %s may stand in a list",
+  "the node name %s is allowed in a list",
   (name) => {
     expect(isListable(name)).toBe(true);
   },
 );
 
 it.each([...hostile, ...["", "-n1", "n1 n2", "n'1", "n;1", "n*", "All", "ALL\u202e", "ñ1", "n".repeat(254)]])(
-  "no name that Slurm or a shell would obey may stand in a list: %j",
+  "a node name that Slurm or a shell would interpret is not allowed in a list: %j",
   (name) => {
     expect(isListable(name)).toBe(false);
   },

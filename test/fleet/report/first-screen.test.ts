@@ -28,7 +28,7 @@ const broken: readonly Partial<NodeFigures>[] = [
   })),
 ];
 
-/** A fleet in which nodes, slots, racks and whole kinds are ill at random, together. */
+/** A fleet with random faults of nodes, slots, racks and GPU models. */
 function illFleet(): NodeFigures[] {
   const gpus = one([1, 4, 8]);
   const slowSlot = often(0.3) ? Math.floor(gpus * uniform()) : null;
@@ -64,7 +64,7 @@ function illFleet(): NodeFigures[] {
   });
 }
 
-it("the headline of 80 columns has at most three sentences, with the slow nodes, their GPUs and losses", () => {
+it("a fleet's headline has at most three sentences, with the slow nodes, their GPUs and losses", () => {
   let slow = 0;
   for (let fleet = 0; fleet < 40; ++fleet) {
     const document = judged([], { nodes: illFleet(), referenceOf });

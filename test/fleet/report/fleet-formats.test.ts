@@ -17,12 +17,12 @@ import {
 import { judged } from "../../helpers/node-results.js";
 import { facts, fleetNode, nodesOf, wobble } from "../../helpers/plain-nodes.js";
 
-/** Charts, rows and gauges of a fleet. */
+/** Charts, CSV rows and Prometheus metrics of a fleet. */
 
 type Part = NonNullable<Parameters<typeof buildFleet>[0]>;
 
 const link = { generation: 4, width: 8 };
-/** Six nodes of one kind, and five of another one with other cells, of which a GPU is slow. */
+/** Six nodes of one kind, and five of another kind with other cells and one slow GPU. */
 const twoGroups = () =>
   judged([], {
     nodes: [
@@ -51,7 +51,7 @@ describe("the chart of a group", () => {
   const marksOf = (fleet: FleetDocument) =>
     chartsOf(fleet)[0]!.rows.map((one) => one.marks.map(({ text }) => text));
 
-  it("has its own cells and GPUs: those that are not slow as dots, and the slow ones as marks with their names", () => {
+  it("has dots for its GPUs that are not slow, and named marks for the slow ones", () => {
     const [first, second] = chartsOf(twoGroups());
     expect([first!.name, second!.name]).toEqual(["gpus-of-group-1", "gpus-of-group-2"]);
     expect(first!.title).toMatch(
@@ -72,7 +72,7 @@ describe("the chart of a group", () => {
     expect(chartsOf(buildFleet())[0]).toMatchObject({ name: "gpus", kind: "strips" });
   });
 
-  it("marks all GPUs of a node that is slow as a whole, of which one may be as fast as others", () => {
+  it("marks all GPUs of a node that is slow as a whole, even one that is fast", () => {
     const fleet = buildFleet({ outliers: [wholeNode] });
     fleet.groups[0]!.cells[0]!.values[2] = 60;
     expect(marksOf(fleet)[0]).toEqual([
@@ -81,7 +81,7 @@ describe("the chart of a group", () => {
     ]);
   });
 
-  it("marks a GPU by its number in the list, and in the direction of a cell in which it is slow", () => {
+  it("marks a slow GPU by its number, in the direction in which it is slow", () => {
     const cells = [{ ...pinnedTo, cell: bothWays, figure: 27.7, expected: 55.4, change: -0.5 }];
     const node = buildNode("n02");
     const devices = node.devices.map((one, i) => ({ ...one, ordinal: 1 + 2 * i }));
@@ -93,7 +93,7 @@ describe("the chart of a group", () => {
     ]);
   });
 
-  it("draws one of several GPUs if they are very many, says so, and still marks each that is slow", () => {
+  it("draws only some of very many GPUs, but marks each slow one", () => {
     const nodes = Array.from({ length: 2500 }, (_, i) => `n${i}`);
     const outliers = ["n7", "n8", "n2499"].map((host) => buildOutlier(host));
     const [chart] = chartsOf(buildFleet({ nodes, outliers }));
@@ -103,7 +103,7 @@ describe("the chart of a group", () => {
   });
 });
 
-it("a page of a fleet has its answer, its chart and the slow ones in this order, and obeys no name in it", async () => {
+it("the page of a fleet has its answer, chart and slow nodes in this order, and escapes names", async () => {
   const name = '<img src=x onerror=alert(1)>"\u202e';
   const document = buildFleet({ nodes: ["n1", name], outliers: [buildOutlier(name, { evidence: [name] })] });
   const html = await pageOfDocuments([{ kind: "fleet", path: null, document }]);
@@ -124,7 +124,7 @@ describe("a fleet as csv", () => {
   }
   const slowOf = (part: Part) => rowsOf(buildFleet(part)).filter((row) => row.slow !== "");
 
-  it("has a row for each node, GPU and cell, with its figure and that of its group's cell", () => {
+  it("has a row for each node, GPU and cell, with its figure and its group's median", () => {
     const rows = rowsOf(twoGroups());
     expect(rows).toHaveLength(2 * 5 + 3 * 6);
     const [pageable, latency] = rows.filter(({ host }) => host === "a3");
@@ -137,14 +137,14 @@ describe("a fleet as csv", () => {
     expect(Number(pageable!.group_median)).toBeCloseTo(12.5, 1);
     expect(Number(pageable!.change)).toBeCloseTo(-0.84, 3);
     expect(latency).toMatchObject({ unit: "us", slow: "", confirmed: "" });
-    // No name is one that a spreadsheet would take for a formula.
+    // Names that a spreadsheet would run as a formula are quoted.
     const labelled = buildNode("=HYPERLINK(1)", { labels: { rack: "7", row: "b" } });
     expect(rowsOf(buildFleet({ nodes: [labelled], notice: "no GPUs" }))[0]).toMatchObject({
       ...{ backend: "emulated", host: "'=HYPERLINK(1)", labels: "rack=7; row=b" },
     });
   });
 
-  it("says which figures are slow, of a GPU and of a node, by how much, and whether that was confirmed", () => {
+  it("marks slow figures of GPUs and of nodes, with their loss and whether it was confirmed", () => {
     const cells = [{ ...smallCopy, figure: 14.4, expected: 7.2, change: -0.5 }];
     const slow = slowOf({
       nodes: ["n1", "n02", "n3"],
@@ -157,11 +157,11 @@ describe("a fleet as csv", () => {
       ["n02", "0", "node", "yes"],
       ["n02", "1", "node", "yes"],
     ]);
-    // Rates as times are below 0 if they are slower.
+    // The change of a slower latency is negative, as of a slower rate.
     for (const i of [0, 2, 3]) expect(Number(slow[i]!.change)).toBeCloseTo(-0.5, 2);
   });
 
-  it("has for a GPU that is slower than its slow node its own loss", () => {
+  it("has a GPU's own loss if it is slower than its slow node", () => {
     const slow = slowOf({
       outliers: [buildOutlier("n02"), { ...wholeNode, cells: buildOutlier("n02").cells }],
     });
@@ -178,12 +178,12 @@ describe("a fleet as csv", () => {
   });
 });
 
-describe("the gauges of a fleet", () => {
+describe("the Prometheus metrics of a fleet", () => {
   /** A line with a figure: a name, labels whose values escape backslash, quote and line feed, a number. */
   const sampleForm =
     /^([a-z_]+)(?:\{((?:[a-z]+="(?:[^"\\\n]|\\["\\n])*",?)*)\})? (-?\d+(?:\.\d+)?(?:e[+-]?\d+)?)$/;
 
-  /** Throws for what is no text of OpenMetrics 1.0 with gauges alone; returns the samples. */
+  /** The samples of a text; throws if it is no OpenMetrics 1.0 with only gauges. */
   function samplesOf(fleet: FleetDocument) {
     const lines = drawn(fleetKind, fleet, "openmetrics", fileScreen()).split("\n");
     expect(lines.slice(-2)).toEqual(["# EOF", ""]);
@@ -225,7 +225,7 @@ describe("the gauges of a fleet", () => {
     );
   const of = (name: string) => samples().filter((one) => one.name === name);
 
-  it("are bytes a second and seconds of each GPU and cell", () => {
+  it("have rates in bytes per second and latencies in seconds for each GPU and cell", () => {
     const name = "pinbench_bandwidth_bytes_per_second";
     const ofGpu = { host: "n2", gpu: "1", uuid: "GPU-n2-1" };
     expect(of(name)).toHaveLength(16);
@@ -251,7 +251,7 @@ describe("the gauges of a fleet", () => {
     );
   });
 
-  it("have the direction of each figure, of which a cell may have two, and say that devices were emulated", () => {
+  it("have the direction of each figure, and whether devices were emulated", () => {
     const ofCell = samplesOf(ofBothWays()).filter(
       ({ labels }) => labels.cell === bothWays && labels.host === "n01" && labels.gpu === "0",
     );

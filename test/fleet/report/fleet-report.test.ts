@@ -21,7 +21,7 @@ const wide = fileScreen({ columns: 1000 });
 const textOf = (fleet: FleetDocument) => drawn(fleetKind, fleet, "table", wide);
 type Part = NonNullable<Parameters<typeof buildFleet>[0]>;
 const table = (part: Part = {}) => textOf(buildFleet(part));
-/** The sentences that stand first, each on one line: running text is never wider than can be read. */
+/** The sentences of the answer, each joined to one line. */
 const answerOf = (text: string) =>
   (text.replaceAll(/\n {3}(?=\S)/g, " ").match(/^=> .*/gm) ?? []).map((line) => line.slice(3));
 
@@ -73,9 +73,9 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
       /^5 of 5 nodes are slow: GPU 1 of n1 \(50\.0 % slower\), .* GPU 1 of n3 \(50\.0 % slower\) and 2 more, not confirmed: measure again$/,
     ],
   ],
-  ["that no node is slow", {}, ["none is slow: 4 nodes compared"]],
+  ["the number of nodes if none is slow", {}, ["none is slow: 4 nodes compared"]],
   [
-    "that nothing can be compared",
+    "nodes that cannot be compared with others",
     { nodes: [uncompared("n1")] },
     ["undecided: no similar node and no reference to compare 1 of 1 node with: n1"],
   ],
@@ -96,31 +96,31 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
     ],
   ],
   [
-    "a slower part, and no word of health",
+    "a slower part, and do not call the others healthy",
     { group: { slowPart } },
     ["The nodes differ by 20.0 %: one part is slow"],
   ],
   [
-    "that no node could be compared",
+    "missing figures if no node can be compared",
     { nodes: missing("n1") },
     ["no node has figures to judge", "1 of 1 node has no complete result: 1 missing (n1)"],
   ],
   [
-    "what cannot be read",
+    "results that cannot be read",
     { nodes: ["n1", "n2", ...missing("n3"), buildLacking("./x.json", "unreadable", "x.json is not JSON.")] },
     [any, "2 of 4 nodes have no complete result: 1 missing (n3) and 1 unreadable (./x.json)"],
   ],
   [
-    "that most nodes left no result",
+    "nodes without a result, even if most are",
     { nodes: ["n1", ...missing("n3", "n4")] },
     [any, "2 of 3 nodes have no complete result: 2 missing (n[3-4])"],
   ],
   [
-    "at most three sentences",
+    "no more than the three most important facts",
     { nodes: ["n01", ...wrongData(4), ...missing("n3")], outliers: [slow(-0.2, {})], group: { slowPart } },
     ["4 nodes copied wrong data: w[0-3]: isolate", /is slow: GPU 1/, /one part is slow$/],
   ],
-])("the answer of a fleet has %s", (_, part, sentences) => {
+])("the first lines of a fleet report name %s", (_, part, sentences) => {
   const text = part === "mixed" ? textOf(buildMixedFleet()) : table(part);
   expect(answerOf(text)).toEqual(
     sentences.map((one) => (one instanceof RegExp ? expect.stringMatching(one) : one)),
@@ -131,7 +131,7 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
 
 it.each<[string, Part | "mixed", (string | RegExp)[]]>([
   [
-    "what was cleared behind what is slow, and what measuring again has found",
+    "slow nodes, then cleared ones, each with its second measurement",
     "mixed",
     [
       /n007 .* isolate .* slow +2026-11-20\n.*n042 .* slow +by 2026-11-22\n.*n063 .* not slow .*\n/,
@@ -157,7 +157,7 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
     [/missing +3 +n\[2-3,5\] +monitor +Nothing came\./],
   ],
   [
-    "the first of very many nodes",
+    "only the first names of very many nodes",
     { nodes: ["n1", ...missing(...Array.from({ length: 40 }, (_, i) => `n${3 * i + 10}`))] },
     [/missing +40 +n10, n13, n16 and 37 more +monitor +Nothing/],
   ],
@@ -185,14 +185,14 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
     [/ 1 +n3 +monitor +it is too fast\n.* 1 +n2 +reset +it has 1 GPU\n/],
   ],
   [
-    "the losses that are found, the largest of each kind of copies",
+    "which losses would be found, for each kind of copies",
     {},
     [
       / Finds losses of +pinned 4\.1 % of a node, 5\.8 % of a GPU, 5\.0 % below the reference; other copies 18\.1 % of a node, 25\.9 % of a GPU\n/,
     ],
   ],
   [
-    "times in microseconds, with how much slower they make a copy",
+    "latencies in microseconds, with their loss",
     {
       outliers: [
         buildOutlier("n01", {
@@ -202,7 +202,7 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
     },
     [/n01 +1 +50\.0 % +isolate +H2D pinned 4 KiB latency +14\.4 of 7\.20 µs/],
   ],
-])("the tables of a fleet have %s", (_, part, texts) => {
+])("the tables of a fleet show %s", (_, part, texts) => {
   const text = part === "mixed" ? textOf(buildMixedFleet()) : table(part);
   for (const one of texts) {
     if (one instanceof RegExp) expect(text).toMatch(one);
@@ -210,13 +210,13 @@ it.each<[string, Part | "mixed", (string | RegExp)[]]>([
   }
 });
 
-it("cleared suspects are muted, and fresh processes that did not run are not mentioned", () => {
+it("a fleet's table mutes cleared nodes, and has a second figure only if one was measured", () => {
   const [rows] = blocksOf(reportOf(fleetKind, buildMixedFleet()), "table");
   expect(rows!.grid.rows.map((row) => row[2]!.tone)).toEqual(["failure", "failure", "muted"]);
   expect(table({ outliers: [buildOutlier("n01")] })).not.toMatch(/figure +again/);
 });
 
-it("one direction of a cell that copies both ways is named", () => {
+it("a fleet's table names the slow direction of a cell that copies both ways", () => {
   const cell = "bidir/pinned/67108864/w1/throughput/cold";
   const cells = [{ ...pinnedTo, cell, figure: 20, expected: 40, change: -0.5 }];
   const fleet = buildFleet({ outliers: [buildOutlier("n01", { cells })] });
@@ -259,7 +259,7 @@ describe("a fleet of two groups", () => {
       expect(text).toMatch(line);
   });
 
-  it("names the group in each sentence on one", () => {
+  it("names the group in each sentence about one", () => {
     const document = fleet();
     Object.assign(document.groups[1]!, { notes: ["They differ."], slowPart });
     const text = textOf(document);

@@ -26,7 +26,7 @@ import {
 } from "../../helpers/result-document.js";
 import { trials } from "../../helpers/trials.js";
 
-/** Everything that a page has of these results. */
+/** Charts and sections of a page of these results. */
 function pageOf(...documents: readonly ResultDocument[]): { charts: Chart[]; files: string[]; html: string } {
   const chapters = withSharedAxes(documents.map(resultChapter));
   const charts = chapters.flatMap((chapter) => chapter.charts);
@@ -36,7 +36,7 @@ function pageOf(...documents: readonly ResultDocument[]): { charts: Chart[]; fil
   return { charts, files: charts.map(chartFile), html: sections.join("\n") };
 }
 
-/** What no figure, place or text of a page may be. A host may be called so, but none of the builders'. */
+/** Texts that no page may contain. */
 const noFigure = /\b(NaN|undefined|Infinity|null null)\b/;
 
 function expectNoFault({ charts, files, html }: ReturnType<typeof pageOf>): void {
@@ -46,7 +46,7 @@ function expectNoFault({ charts, files, html }: ReturnType<typeof pageOf>): void
   for (const { title, description } of charts) expect([title, description]).not.toContain("");
 }
 
-/** The marks, intervals, bars and columns of a picture that do not lie in it. */
+/** Positions of marks, intervals, bars and columns that lie outside of the picture. */
 function placesOutside(svg: string): unknown[] {
   const [, , width, height] = svg
     .match(/viewBox="([^"]*)"/)![1]!
@@ -89,7 +89,7 @@ describe("every recorded result", () => {
     expect(await faultsOfXml(page.files)).toEqual([]);
   });
 
-  it("stands beside the others in one page", () => {
+  it("can be drawn with the others on one page", () => {
     const documents = recorded.map((file) => parseResult(readFileSync(new URL(file, folder), "utf8"), file));
     expectNoFault(pageOf(...documents));
   });
@@ -107,8 +107,8 @@ describe("a result without figures", () => {
     ["failures alone", { cells: [buildFailed({}, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory")] }],
     ["cells that were skipped", { cells: [buildSkipped({}, "no room")] }],
     ["wrong data", { cells: [buildMismatch({ GBps: 55 })] }],
-    ["costs of nothing", { cells: [], coldStart: [buildColdStart({ pinning: [] })] }],
-  ])("has a page: %s", async (_, part) => {
+    ["no costs of pinning", { cells: [], coldStart: [buildColdStart({ pinning: [] })] }],
+  ])("has a well-formed page: %s", async (_, part) => {
     const page = pageOf(buildDocument(part));
     expectNoFault(page);
     expect(page.html).toContain("<section");
@@ -116,7 +116,7 @@ describe("a result without figures", () => {
   });
 });
 
-it("escapes whatever names say", async () => {
+it("a page escapes markup in names of cells and devices", async () => {
   const cells = [buildCell({ GBps: 50 }), buildCell({ sizeBytes: MiB, GBps: 40 })].map((cell) => ({
     ...cell,
     id: `${cell.id}<script>${oddText}`,
@@ -134,7 +134,7 @@ it("escapes whatever names say", async () => {
   expect(await faultsOfXml(page.files)).toEqual([]);
 });
 
-/** Rates and times so far apart that they and their intervals are still figures of a machine. */
+/** Extreme but valid rates and times. */
 const figureBetween = (min: number, max: number) =>
   fc.oneof(fc.double({ min, max, noNaN: true }), fc.constantFrom(min, 1, 55.4, max));
 const rate = figureBetween(1e-6, 900);
@@ -180,7 +180,7 @@ const anyCell = fc
     fc.constantFrom("converged", "budget", "failed", null).map((outcome) => ({
       ...cell,
       outcome,
-      // Copies of nothing take their time too.
+      // Copies of 0 bytes take time too.
       samples: cell.samples.map((one) => ({
         ...one,
         durationNs: one.durationNs.map((ns) => Math.max(ns, 1)),
@@ -206,7 +206,7 @@ const anyDocument = fc
   });
 
 describe("any valid result", () => {
-  it("has charts that are well formed, with all positions and figures valid", async () => {
+  it("has well-formed charts without NaN, and with all marks inside", async () => {
     const pictures: string[] = [];
     fc.assert(
       fc.property(anyDocument, anyDocument, (one, other) => {
@@ -222,7 +222,7 @@ describe("any valid result", () => {
     expect(await faultsOfXml([`<svg>${pictures.join("")}</svg>`])).toEqual([]);
   });
 
-  it("has them also if a recorded one was changed into another that is valid", () => {
+  it("has charts without NaN, even if it is a recorded one with random changes", () => {
     const base = JSON.parse(readFileSync(new URL("quick.json", folder), "utf8")) as unknown;
     let accepted = 0;
     fc.assert(

@@ -3,8 +3,8 @@ import { page } from "../../../src/draw/page/page.js";
 import { resultChapter } from "../../helpers/drawn.js";
 import { buildDocument, defaultSweepCells } from "../../helpers/result-document.js";
 
-/** `node bench page` weighs pages with as many samples as are measured, and opens them. */
-it("a page of a default sweep takes at most 300 kB, what runs in it at most 15 kB", () => {
+/** `node bench page` measures the size of pages with real numbers of samples. */
+it("the page of a default run takes at most 300 kB, and its scripts at most 15 kB", () => {
   const html = page([resultChapter(buildDocument({ cells: defaultSweepCells() }))], "0.1.0");
   expect(Buffer.byteLength(html)).toBeLessThan(300_000);
   const scripts = [...html.matchAll(/<script type="module">(.*?)<\/script>/gs)].map(([, script]) => script!);

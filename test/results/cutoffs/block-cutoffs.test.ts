@@ -12,7 +12,7 @@ import type { BlockWay } from "../../../src/settings/choices.js";
 import { buildCell, KiB, MiB } from "../../helpers/result-document.js";
 import { seeded } from "../../helpers/seeded.js";
 
-/** GB/s of a way at a block size. */
+/** GB/s of a copy method at a block size. */
 type Rates = Partial<Record<BlockWay, (bytes: number) => number>>;
 
 interface Machine {
@@ -24,7 +24,7 @@ interface Machine {
   counts?: readonly number[];
 }
 
-/** Searches as a run does, on a machine with these rates; resolves to the cells that were measured. */
+/** The cells that a search measures on a machine with these rates. */
 function search({ rates, noise = 0, halfWidth = 0.01, seed = 1, counts = [64] }: Machine): BlockCell[] {
   const { uniform } = seeded(seed);
   const cells: BlockCell[] = [];
@@ -52,13 +52,13 @@ function search({ rates, noise = 0, halfWidth = 0.01, seed = 1, counts = [64] }:
 const foundIn = (machine: Machine) =>
   blockColumns(search(machine)).map((column) => cutoffsOf(verdictsOf(column)));
 
-/** A batch that is slow below a size, beside a kernel that is not. */
+/** A batch that is slow below this size, and a kernel of constant speed. */
 const cliff = (atBytes: number): Rates => ({
   batch: (bytes) => (bytes < atBytes ? 10 : 54),
   kernel: () => 30,
 });
 
-describe("the sizes that are searched", () => {
+describe("the block sizes in a search for cut-offs", () => {
   it("are four an octave from 4 KiB to 1 MiB, and powers of four at first", () => {
     expect(latticeBytes).toHaveLength(33);
     expect(latticeBytes.slice(0, 6).map((bytes) => bytes / KiB)).toEqual([4, 5, 6, 7, 8, 10]);
@@ -75,11 +75,11 @@ describe("the sizes that are searched", () => {
     expect(new Set(fine.map(({ blockWay }) => blockWay))).toEqual(new Set(["batch", "kernel"]));
   });
 
-  it("are the first ones alone if one method is the best everywhere", () => {
+  it("are only the first five if one method is the fastest everywhere", () => {
     expect(search({ rates: { batch: () => 10, kernel: () => 50 } })).toHaveLength(2 * coarseBytes.length);
   });
 
-  it("close in on both ends of a stretch in which neither is better", () => {
+  it("close in on both ends of a range in which no method is faster", () => {
     const rates: Rates = {
       batch: (bytes) => (bytes < 24 * KiB ? 10 : bytes < 200 * KiB ? 30 : 50),
       kernel: () => 30,
@@ -90,7 +90,7 @@ describe("the sizes that are searched", () => {
   });
 });
 
-it("columns are in the order of device, direction, memory, workers and number of blocks", () => {
+it("cut-offs are ordered by device, direction, memory, workers and number of blocks", () => {
   const orders = [
     { device: 0 },
     { blockBytes: 2 * KiB, sizeBytes: 128 * KiB },
@@ -108,14 +108,14 @@ it("columns are in the order of device, direction, memory, workers and number of
   expect(keysOf(cells)).toHaveLength(orders.length);
 });
 
-describe("a cut-off", () => {
+describe("a cut-off between two copy methods", () => {
   it.each([4.5, 6, 16, 17, 28, 48, 64, 100, 256, 300, 512, 900])(
-    "at %d KiB lies in its interval",
+    "at %d KiB lies in the interval that is found",
     (atKiB) => {
       for (let seed = 1; seed <= 20; ++seed) {
         const atBytes = atKiB * KiB;
         const [cutoffs] = foundIn({ rates: cliff(atBytes), noise: 0.05, halfWidth: 0.06, seed });
-        // At the ends of the lattice a single size is not taken for a change.
+        // At the ends of the grid a single size is not taken for a change.
         if (atKiB < 5 || atKiB > 896) {
           expect(cutoffs!.length).toBeLessThanOrEqual(1);
           continue;
@@ -124,7 +124,7 @@ describe("a cut-off", () => {
         const { leastBytes, mostBytes, bytes, below, above } = cutoffs![0]!;
         expect(leastBytes).toBeLessThan(atBytes);
         expect(mostBytes).toBeGreaterThanOrEqual(atBytes);
-        // As narrow as the lattice.
+        // As narrow as the grid of sizes.
         expect(mostBytes / leastBytes).toBeLessThanOrEqual(1.25);
         expect(bytes % KiB).toBe(0);
         expect([below.cell.blockWay, above.cell.blockWay]).toEqual(["kernel", "batch"]);
@@ -132,8 +132,8 @@ describe("a cut-off", () => {
     },
   );
 
-  it("of methods whose rates cross slowly lies in an interval that is as wide as the noise makes it", () => {
-    // A batch has a cost for each block: 16 KiB take as long as the link, so that it passes the kernel at 24 KiB.
+  it("whose rates cross slowly lies in its interval despite noise", () => {
+    // A block costs a batch as much as 16 KiB on the link, so that it passes the kernel at 24 KiB.
     const rates: Rates = { batch: (bytes) => (50 * bytes) / (bytes + 16 * KiB), kernel: () => 30 };
     let [inside, told] = [0, 0];
     for (let seed = 1; seed <= 100; ++seed) {
@@ -150,14 +150,14 @@ describe("a cut-off", () => {
   it("is claimed in at most one search of 20 if methods are equally fast", () => {
     let claimed = 0;
     for (let seed = 1; seed <= 300; ++seed) {
-      // The noise is drawn evenly, and intervals reach 0.95 of it.
+      // The noise is uniform, and intervals cover 95 % of it.
       const rates: Rates = { batch: () => 40, kernel: () => 40, gather: () => 5 };
       claimed += foundIn({ rates, noise: 0.04, halfWidth: 0.038, seed }).flat().length;
     }
     expect(claimed).toBeLessThanOrEqual(15);
   });
 
-  it("is found of each number of blocks by itself, in columns by device, direction and count", () => {
+  it("is found separately for each number of blocks", () => {
     const rates: Rates = { batch: (bytes) => (bytes < 32 * KiB ? 5 : 50), kernel: () => 20 };
     const columns = findBlockCutoffs(search({ rates, counts: [256, 16] }));
     expect(columns.map(({ blockCount }) => blockCount)).toEqual([16, 256]);
@@ -175,7 +175,7 @@ describe("a cut-off", () => {
     }
   });
 
-  it("separates movers: a loop that is as fast as a batch does not widen its interval", () => {
+  it("has an interval that a loop as fast as a batch does not widen", () => {
     const rates: Rates = {
       ...cliff(64 * KiB),
       loop: (bytes) => (bytes < 256 * KiB ? 4 : 54),
@@ -185,7 +185,7 @@ describe("a cut-off", () => {
     expect(cutoffs![0]).toMatchObject({ leastBytes: 56 * KiB, mostBytes: 64 * KiB });
   });
 
-  it("separates methods if all have one mover", () => {
+  it("is found between a loop and a batch if there is no kernel", () => {
     const rates: Rates = { loop: (bytes) => (bytes < 64 * KiB ? 4 : 54), batch: () => 20 };
     const [cutoffs] = foundIn({ rates });
     expect(cutoffs!.map(({ below, above }) => [below.cell.blockWay, above.cell.blockWay])).toEqual([
@@ -193,7 +193,7 @@ describe("a cut-off", () => {
     ]);
   });
 
-  it("may be one of several", () => {
+  it("may be one of two, if a method is faster only in between", () => {
     const rates: Rates = {
       batch: (bytes) => (bytes >= 16 * KiB && bytes < 256 * KiB ? 50 : 10),
       kernel: () => 30,
@@ -202,13 +202,13 @@ describe("a cut-off", () => {
     expect(cutoffs!.map(({ mostBytes }) => mostBytes / KiB)).toEqual([16, 256]);
   });
 
-  it("needs cells that were measured right", () => {
+  it("is not found from failed, skipped or wrong copies", () => {
     const cells = search({ rates: cliff(64 * KiB) });
     for (const outcome of ["mismatch", "failed", "skipped"] as const)
       expect(findBlockCutoffs(cells.map((cell) => ({ ...cell, outcome })))).toEqual([]);
     const [alone] = findBlockCutoffs(cells.filter(({ blockWay }) => blockWay === "batch"));
     expect(alone!.cutoffs).toEqual([]);
-    // Nothing was beaten.
+    // A method alone beats no other.
     expect(new Set(alone!.sizes.map(({ isCertain }) => isCertain))).toEqual(new Set([false]));
   });
 

@@ -20,18 +20,15 @@ it.each<[Outcome | null, boolean, string]>([
   ["mismatch", false, "MISMATCH"],
   ["failed", false, "failed"],
   ["skipped", false, "-"],
-])(
-  "figures of a cell with the outcome %s count or not (%s), and are shown as %s",
-  (outcome, counts, text) => {
-    const cell = { ...rate(50), outcome };
-    expect(isMeasured(cell)).toBe(counts);
-    expect(measuredStats(cell, "h2d") !== null).toBe(counts);
-    expect(medianFigure(cell, "h2d", 0.01).text).toBe(text);
-    expect(isMeasured({ ...cell, stats: [] })).toBe(false);
-  },
-);
+])("figures of a cell with the outcome %s count: %s, and are shown as %s", (outcome, counts, text) => {
+  const cell = { ...rate(50), outcome };
+  expect(isMeasured(cell)).toBe(counts);
+  expect(measuredStats(cell, "h2d") !== null).toBe(counts);
+  expect(medianFigure(cell, "h2d", 0.01).text).toBe(text);
+  expect(isMeasured({ ...cell, stats: [] })).toBe(false);
+});
 
-it("the half-width of a cell is that of its rate, or of its latency", () => {
+it("the half-width of a latency cell is its latency's, and else its rate's", () => {
   const wide = latency(8);
   const [stats] = wide.stats as [(typeof wide.stats)[0]];
   const latencyUs = { ...stats.latencyUs!, low: 6, high: 10 };
@@ -41,11 +38,11 @@ it("the half-width of a cell is that of its rate, or of its latency", () => {
 
 describe("a cell's speed relative to another's", () => {
   it.each([
-    ["rates", rate(20), rate(50), 0.4],
-    ["latencies, of which less is faster", latency(20), latency(8), 0.4],
-    ["one that was not measured", rate(20), undefined, null],
-    ["one that went wrong", { ...rate(20), outcome: "mismatch" as const }, rate(50), null],
-  ])("is that of %s", (_, cell, other, share) => {
+    ["the ratio of rates", rate(20), rate(50), 0.4],
+    ["the inverse ratio of latencies", latency(20), latency(8), 0.4],
+    ["unknown if one was not measured", rate(20), undefined, null],
+    ["unknown for wrong data", { ...rate(20), outcome: "mismatch" as const }, rate(50), null],
+  ])("is %s", (_, cell, other, share) => {
     expect(shareOfSpeed(cell, other, "h2d")).toBe(share);
   });
 });

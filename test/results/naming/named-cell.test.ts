@@ -7,7 +7,7 @@ it.each([
   ["D2H  staged 1GiB x4", "d0/d2h/staged/1073741824/w4/throughput/cold"],
   ["latency pageable h2d 4KiB", "d0/h2d/pageable/4096/w1/latency/cold"],
   ["d2d 16MiB", "d0/d2d/device/16777216/w1/throughput/cold"],
-])("%s names a cell, in any order and case", (name, id) => {
+])("the words '%s' name a cell, in any order and case", (name, id) => {
   expect(idOfNamedCell(name)).toBe(id);
   expect(cellNames([id])(id).toLowerCase().split(" ")[0]).toBe(id.split("/")[1]);
 });
@@ -20,6 +20,6 @@ it.each([
   "h2d pinned 64MiB 1GiB",
   "h2d pinned 64MiB x0",
   "h2d pinnd 64MiB",
-])("%j names no cell", (name) => {
+])("the words %j name no cell", (name) => {
   expect(() => idOfNamedCell(name)).toThrow(/names no (cell|memory)/);
 });

@@ -40,11 +40,11 @@ describe("the name of a cell", () => {
     [{ sizeBytes: 100_000 }, "H2D pinned 100000 B x4"],
     [{ cpuNode: 1, memoryNode: 1 }, "H2D pinned 64 MiB x4 node 1"],
     [{ cpuNode: 0, memoryNode: 1 }, "H2D pinned 64 MiB x4 node 1 CPUs of 0"],
-  ] as [Partial<Cell>, string][])("of %j is %s", (part, expected) => {
+  ] as [Partial<Cell>, string][])("with %j is %s", (part, expected) => {
     expect(nameAlone(part)).toBe(expected);
   });
 
-  it("says what is not the same in all cells of its document, and nothing else", () => {
+  it("adds only what differs between the cells of its document", () => {
     const ids = [idOf({}), idOf({ device: 1, cache: "warm" })];
     expect(ids.map((id) => cellNames(ids)(id))).toEqual([
       "d0 H2D pinned 64 MiB x4 cold",
@@ -57,7 +57,7 @@ describe("the name of a cell", () => {
     ]);
   });
 
-  it("is the cell's own, whatever sets it apart from the others", () => {
+  it("is different for any two cells of a document", () => {
     const parts: Partial<Cell>[] = [
       {},
       { device: 1 },
@@ -92,7 +92,7 @@ describe("the name of a cell", () => {
   });
 });
 
-it("a machine is in its hypervisor and its container, if it is in any", () => {
+it("the text on a host names its hypervisor and its container, if any", () => {
   const around = (virtualization: string | null, container: string | null) =>
     guestOf(buildHost({ virtualization, container }));
   expect([around("kvm", "docker"), around(null, "docker"), around("kvm", null), around(null, null)]).toEqual([
@@ -100,12 +100,12 @@ it("a machine is in its hypervisor and its container, if it is in any", () => {
   ]);
 });
 
-it("CPUs are counted, with their quota, and a link has a generation and a width", () => {
+it("texts have the number of CPUs with their quota, and a link's generation and width", () => {
   expect([countedCpus(1, null), countedCpus(16, 2.5)]).toEqual(["1 CPU", "16 CPUs (quota 2.5)"]);
   expect(pcieLink(5, 16)).toBe("gen5 x16");
 });
 
-it("labels are one line, if there are any", () => {
+it("the labels of a run are one line, or null without any", () => {
   expect(labelsLine({ run: { labels: { rack: "7", row: "b" } } })).toBe("rack=7; row=b");
   expect([labelsLine({ run: { labels: {} } }), labelsLine({ run: {} })]).toEqual([null, null]);
 });

@@ -6,14 +6,14 @@ import { seeded } from "../../helpers/seeded.js";
 
 const conditions = ["h2d alone", "h2d at once", "d2h alone", "d2h at once"];
 
-/** A machine that is drawn by chance: how fast a device really copies with each node, and what sysfs says. */
+/** A random machine: the true rates of a device with each node, and the node that sysfs names. */
 function randomMachine(seed: number) {
   const { uniform, normal } = seeded(seed);
   const below = (count: number) => Math.floor(uniform() * count);
   const count = 2 + below(7);
   const near = below(count);
   const isFlat = uniform() < 0.2;
-  /** How many times as long copies take: alone the link often hides it. */
+  /** Factors on the duration of copies; the link often hides them if a device copies alone. */
   const factors = Array.from({ length: count }, (_, node) => {
     const factor = node === near || isFlat ? 1 : 1.08 + 1.4 * uniform();
     const alone = uniform() < 0.5 ? 1 : factor;
@@ -42,7 +42,7 @@ describe("on 200 random machines", () => {
     verdict: judgeNodes(machine.rates, machine.sysfsNode)!,
   }));
 
-  it("the near node is found, and every other one is slower", () => {
+  it("the near NUMA node is found, and every other one is called slower", () => {
     for (const { near, isFlat, count, verdict } of judged.filter((one) => !one.isFlat)) {
       expect(isFlat).toBe(false);
       expect(verdict.best).toBe(near);
@@ -50,13 +50,13 @@ describe("on 200 random machines", () => {
     }
   });
 
-  it("no node is slower if all are alike", () => {
+  it("no NUMA node is called slower if all are alike", () => {
     const flat = judged.filter(({ isFlat }) => isFlat);
     expect(flat.length).toBeGreaterThan(20);
     for (const { verdict } of flat) expect(verdict).toMatchObject({ costs: [], isOpen: false });
   });
 
-  it("what a node costs lies within its interval as often as 95 % intervals must", () => {
+  it("a NUMA node's true cost lies within its interval as often as 95 % intervals must", () => {
     const costs = judged.flatMap(({ factors, near, verdict }) =>
       verdict.costs.map((cost) => {
         const i = conditions.indexOf(cost.condition);
@@ -76,12 +76,12 @@ const rate = (node: number, median: number, condition = "h2d", halfWidth = 0.01)
   rate: { median, low: median * (1 - halfWidth), high: median * (1 + halfWidth) },
 });
 
-describe("the verdict on a device", () => {
-  it("is none for a single node", () => {
+describe("the verdict on a device's NUMA nodes", () => {
+  it("is absent for a single node", () => {
     expect(judgeNodes([rate(0, 50)], 0)).toBeNull();
   });
 
-  it("takes the condition in which a node costs most", () => {
+  it("is based on the condition in which a node costs most", () => {
     const verdict = judgeNodes([rate(0, 50), rate(1, 49), rate(0, 50, "at once"), rate(1, 25, "at once")], 1);
     expect(verdict).toMatchObject({ best: 0, costs: [{ node: 1, condition: "at once" }] });
   });
@@ -106,7 +106,7 @@ describe("the verdict on a device", () => {
     expect(judgeNodes(wider, 0)).toMatchObject({ isOpen: true });
   });
 
-  it("prefers a node that none is certainly faster than, though another is a little faster on the whole", () => {
+  it("prefers a node that is never clearly slower to one that is a little faster on average", () => {
     const ofNodes = (condition: string, ...medians: number[]) =>
       medians.map((median, node) => rate(node, median, condition, 0.001));
     const little = ["d2h", "at once", "d2h at once"].flatMap((condition) => ofNodes(condition, 50, 49));
@@ -119,12 +119,12 @@ describe("the verdict on a device", () => {
     expect(judgeNodes([rate(0, 50.1), rate(1, 50), rate(2, 30)], 1)).toMatchObject({ best: 1 });
   });
 
-  it("is found even if the node that sysfs names was not measured", () => {
+  it("exists even if the node that sysfs names was not measured", () => {
     expect(judgeNodes([rate(0, 50), rate(1, 30)], 7)).toMatchObject({ best: 0, isOpen: false });
   });
 });
 
-describe("pages", () => {
+describe("pages of memory", () => {
   const areOfNode = (there: number, others: number) =>
     areElsewhere(
       [
@@ -134,7 +134,7 @@ describe("pages", () => {
       1,
     );
 
-  it("are elsewhere if less than 95 % are on the requested node, which is unknown without any", () => {
+  it("count as misplaced if less than 95 % are on the requested node, and as unknown without any", () => {
     expect(areOfNode(100, 0)).toBe(false);
     expect(areOfNode(95, 5)).toBe(false);
     expect(areOfNode(94, 6)).toBe(true);

@@ -4,11 +4,11 @@ import { buildCell, buildDevice, buildDocument, type CellPart } from "../../help
 
 interface Copies extends CellPart {
   memoryNode: number;
-  /** Where the pages lie, if not where they should. */
+  /** Node of the pages, if it is not the requested one. */
   pagesOn?: number;
 }
 
-/** A result of these copies; sysfs says nothing of its devices. */
+/** A result of these copies; sysfs names no node for its devices. */
 function resultOf(...copies: Copies[]) {
   const ordinals = [...new Set(copies.map(({ device = 0 }) => device))];
   const cells = copies.map(({ pagesOn, ...part }) => {
@@ -31,8 +31,8 @@ const onNodes = (rates: readonly number[], part: Partial<Copies> = {}): Copies[]
   rates.map((GBps, memoryNode) => ({ memoryNode, GBps, ...part }));
 const pageable = { memory: "pageable", relativeHalfWidth: 0.001 } as const;
 
-describe("the nodes of a device", () => {
-  it("are compared by its own pinned copies, the most costly first", () => {
+describe("the NUMA nodes of a device", () => {
+  it("are compared by the device's own pinned copies, the most costly node first", () => {
     const others = onNodes([10, 90, 90], pageable);
     expect(verdictsOf(...onNodes([50, 40, 25]), ...others, ...onNodes([25, 50], { device: 1 }))).toEqual([
       [
@@ -57,7 +57,7 @@ describe("the nodes of a device", () => {
     expect(verdictsOf(...onNodes([50, 10], pageable), ...crossed)).toEqual([[0, 0, [[1, 5]]]]);
   });
 
-  it("may have memory without CPUs: those nearest are compared by pinned copies or come first", () => {
+  it("are compared by copies from another node's CPUs if they have no CPUs", () => {
     const far = (memory: "pageable" | "staged", memoryNode: number, cpuNode: number, GBps: number) => ({
       ...{ ...pageable, memory, memoryNode, cpuNode, GBps },
     });
@@ -83,7 +83,7 @@ describe("the nodes of a device", () => {
     ["workers", { workers: 2 }],
     ["devices at once", { together: [0, 1] }],
     ["caches", { cache: "warm" }],
-  ])("are compared in copies of the same %s alone", (_, part) => {
+  ])("are compared only by copies with the same %s", (_, part) => {
     const [one, other] = [onNodes([50, 50]), onNodes([20, 20], part)];
     expect(verdictsOf(one[0]!, other[1]!, other[0]!, one[1]!)).toEqual([[0, 0, []]]);
   });
@@ -113,7 +113,7 @@ describe("CPUs of another node than the memory", () => {
     ]);
   });
 
-  it("cost nothing if they are faster, or if the pages or the memory are others", () => {
+  it("cost nothing if they are faster, if pages are misplaced, or for pinned memory", () => {
     expect(costsOf(copies(0, 0, [10, 50]))).toEqual([]);
     expect(costsOf(copies(0, 0, [20, 5], { pagesOn: 1 }))).toEqual([]);
     expect(costsOf(copies(0, 0, [20, 5]).map((one) => ({ ...one, memory: "pinned" })))).toEqual([]);

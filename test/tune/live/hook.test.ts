@@ -7,7 +7,7 @@ import { hookFolder, runHooked, withWorkers } from "./hooked-script.js";
 
 vi.setConfig({ testTimeout: 300_000 });
 
-describe("what the hook says", () => {
+describe("a message of the hook in the training's Python", () => {
   skipWithoutTorch();
 
   const program = `
@@ -30,7 +30,7 @@ loader = data.DataLoader(range(3), batch_sampler=Uneven(), num_workers=number(1)
 print([batch.tolist() for batch in loader])
 `;
 
-  it("is understood if a launcher and samplers give -1 for none, and numbers are NumPy's", async () => {
+  it("is understood if ranks are -1 for none, and numbers are NumPy's", async () => {
     const env = { RANK: "-1", WORLD_SIZE: "-1", LOCAL_RANK: "-1", LOCAL_WORLD_SIZE: "-1" };
     const { said, ...run } = await runHooked(["-c", program], [], { env });
     expect(run).toMatchObject({ code: 0, stdout: "[[0], [1, 2]]\n", stderr: "" });
@@ -47,7 +47,7 @@ print([batch.tolist() for batch in loader])
 });
 
 describe("other processes of the command", () => {
-  it("run the sitecustomize that they had", async () => {
+  it("still run their own sitecustomize", async () => {
     const folder = mkdtempSync(join(tmpdir(), "pinbench-site-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     mkdirSync(join(folder, "own"));
@@ -62,7 +62,7 @@ describe("other processes of the command", () => {
     expect(run.stdout.trim()).toBe(`1 ${join(folder, "own/sitecustomize.py")} False`);
   });
 
-  it("import torch even with a cleared environment", async ({ skip }) => {
+  it("can import torch even with a cleared environment", async ({ skip }) => {
     skip(torchMissing !== null, torchMissing ?? undefined);
     const program = "import os; os.environ.clear(); import torch.utils.data; print('imported')";
     const run = await runHooked(["-c", program], [], { python: testPython });

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it, vi } from "vitest";
 import { JobPythons } from "../../../src/tune/live/job-pythons.js";
 
-/* Why no loader of a job is seen, by a /proc that a test makes up. */
+/* Reasons why no loader of a job is visible, with a simulated /proc. */
 
 const files = vi.hoisted(() => new Map<string, string>());
 vi.mock("../../../src/host/files.js", () => ({

@@ -24,7 +24,7 @@ function arrivalsMs(joint: JointArrivals): number[] {
   return joint.arrivalsNs.map((ns) => ns / 1e6);
 }
 
-describe("of several ranks", () => {
+describe("among several ranks", () => {
   it("the slowest rank decides about arrivals, the change of the setting and the wait", () => {
     const fast = rankThat(1, changed(1, 100), batches(1, [110, 120, 130], { waitMs: 2 }));
     const slow = rankThat(1, changed(1, 103), batches(1, [112, 119], { waitMs: 5 }));
@@ -37,14 +37,14 @@ describe("of several ranks", () => {
 describe("between two epochs", () => {
   const own = [epoch("begin", 0), batches(0, every(10, 10, 5)), epoch("end", 51)];
 
-  it("no time passes, and the batches of the next one's start are left out", () => {
+  it("no time is counted, and the first batches of the next epoch are left out", () => {
     // A second of validating; then three batches at once, which were made meanwhile.
     const record = rankThat(0, ...own, epoch("begin", 1000), batches(0, [1080, 1081, 1082, 1092, 1102]));
     const joint = new JointArrivals([record], options({ startBatches: () => 3 }));
     expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40, 50, 60, 70]);
   });
 
-  it("batches of an epoch's start do not count, but their time does, so that a trial ends", () => {
+  it("the next epoch's first batches are not counted, but their time is, so that a trial ends", () => {
     const record = rankThat(0, ...own, epoch("begin", 1000), batches(0, [1080, 1090]));
     const joint = new JointArrivals([record], options({ startBatches: () => 3 }));
     expect(joint.update()).toBe(true);
@@ -56,7 +56,7 @@ describe("between two epochs", () => {
   it.each([
     ["last", [1000, 1300]],
     ["first", [1300, 1000]],
-  ])("no time passes until the rank that validates longer has begun, be it the %s one", (_, begins) => {
+  ])("no time is counted until the slowest rank has begun, even if it is the %s one", (_, begins) => {
     const ranks = begins.map((begin) =>
       rankThat(0, ...own, epoch("begin", begin), batches(0, every(10, 1310, 5))),
     );
@@ -98,7 +98,7 @@ it("a trial of a setting in force begins with the epoch that has just begun in o
   expect(arrivalsMs(joint)).toEqual([10, 20, 30, 40, 50]);
 });
 
-it("a setting in force begins with no epoch that only one of the ranks has reached", () => {
+it("a trial of a setting in force does not begin with an epoch that only one rank has reached", () => {
   const told = [epoch("begin", 0), batches(0, every(20, 20, 4))];
   const ahead = [batches(0, [100]), epoch("begin", 500), batches(0, [505, 510])];
   const ranks = [rankThat(0, ...told, ...ahead), rankThat(0, ...told)];
@@ -106,7 +106,7 @@ it("a setting in force begins with no epoch that only one of the ranks has reach
   expect(arrivalsMs(joint)).toEqual([20, 40, 60]);
 });
 
-it("the first steps of a job count for nothing", () => {
+it("the slow first steps of a job are not counted", () => {
   // CUDA is started, and kernels are compiled in the second step.
   const record = rankThat(0, epoch("begin", 0), batches(0, [3000, 16_700, 16_710, 16_720, 16_730, 16_740]));
   const joint = new JointArrivals(

@@ -4,7 +4,7 @@ import type { HookMessageOf } from "../../../src/tune/live/live-messages.js";
 import { jobEnded } from "../../../src/tune/loader-probe.js";
 import { ask, batches, every, probeOf } from "./told.js";
 
-/* What a probe makes of a job's news, without a job. */
+/* How a probe reacts to messages of a job, without a real job. */
 
 const one = usualSetting(1, false);
 const failureOf = (message: string) => ({
@@ -24,13 +24,13 @@ const check = (check: HookMessageOf<"check">["check"], loader = 1): HookMessageO
 const changesIn = (sent: object[]) => sent.filter((command) => "change" in command);
 
 describe("a rank", () => {
-  it("that ends is the end of all trials", () => {
+  it("that ends also ends all trials", () => {
     const { probe, job, ranks } = probeOf(9, 9);
     job.onNews(ranks[1]!.member, null);
     expect(probe.over.reason).toBe(jobEnded);
   });
 
-  it("gets a setting requested again after its change failed, unless another setting is in force", async () => {
+  it("is sent a setting again after its change failed, unless another setting is in force", async () => {
     const changesAfter = async (...news: HookMessageOf<"failed">[]) => {
       const { probe, job, ranks, sent } = probeOf(9);
       await ask(probe, one);
@@ -43,7 +43,7 @@ describe("a rank", () => {
     expect(await changesAfter(failed(1, 2))).toBe(1);
   });
 
-  it("reports a check that warns, once for all ranks, and of the tuned loader alone", () => {
+  it("has a warning of a check recorded once for all ranks, and only of the tuned loader", () => {
     const { job, ranks, facts } = probeOf(9, 9);
     job.onNews(ranks[0]!.member, check("keeps", 2));
     expect(facts.checks).toEqual([]);
@@ -57,7 +57,7 @@ describe("a rank", () => {
     expect(facts.workersOff).toBe("it is connection");
   });
 
-  it("reports how long the job's epochs are, the first one for all", () => {
+  it("reports how long the job's epochs are, for all ranks", () => {
     const { job, ranks, facts } = probeOf(9, 9);
     ranks[0]!.loader.epochBatches = 40;
     job.onNews(ranks[1]!.member, batches(0, [10]));
@@ -66,7 +66,7 @@ describe("a rank", () => {
 });
 
 describe("a process that is not tuned", () => {
-  it("is reported if it connects late, and not when it ends; neither is the end of the job", () => {
+  it("is told to rest if it connects late, and does not end the job when it ends", () => {
     const { probe, job } = probeOf(9);
     const sent: object[] = [];
     const member = (isConnected: boolean) =>
@@ -80,7 +80,7 @@ describe("a process that is not tuned", () => {
   });
 });
 
-describe("a change", () => {
+describe("a change of the setting", () => {
   const batchesUntil = async (delivered: number[], arrivals: number[]) => {
     const { probe, sent, arrivedMs } = probeOf(...delivered);
     arrivedMs.push(...arrivals);
@@ -92,7 +92,7 @@ describe("a change", () => {
     expect(await batchesUntil([9], every(50, 0, 30))).toEqual([9]);
   });
 
-  it("of several ranks comes a quarter of a second ahead, by the pace of the last twenty batches", async () => {
+  it("is requested of several ranks a quarter of a second ahead, by the pace of the last twenty batches", async () => {
     expect(await batchesUntil([9, 14], every(50, 0, 30))).toEqual([14 + 5 + 2]);
     const slowAtFirst = [...every(3000, 0, 10), ...every(25, 30_000, 20)];
     expect(await batchesUntil([9, 14], slowAtFirst)).toEqual([14 + 10 + 2]);
@@ -102,13 +102,13 @@ describe("a change", () => {
 describe("a trial", () => {
   const control = { enough: () => false, signal: AbortSignal.abort(), timeoutNs: 1e9 };
 
-  it("ends with what is wrong with the job", async () => {
+  it("rejects with the fault of the job", async () => {
     const { probe, job } = probeOf(9);
     job.fault = new Error("it sent nonsense");
     await expect(probe.measure(one, control)).rejects.toThrow("it sent nonsense");
   });
 
-  it("fails by its own change alone", async () => {
+  it("fails only if its own change of the setting fails", async () => {
     const { probe, job, ranks } = probeOf(9);
     const running = probe.measure(one, { ...control, signal: new AbortController().signal });
     for (const change of [7, 1])

@@ -42,9 +42,9 @@ const until = (batches: number, changes: Partial<TrialControl> = {}): TrialContr
 const twoWorkers = usualSetting(2, false);
 const oneWorker = usualSetting(1, false);
 
-// They wait more than they work.
+// Concurrent, because these tests mostly wait.
 describe.concurrent("a trial in a running job", () => {
-  it("requests another setting, and goes on with the one in force", async (test) => {
+  it("requests another setting, and continues with a setting in force without a request", async (test) => {
     const { expect } = test;
     const workersOff = "the batches are cuda tensors";
     const batch = { fileLimit: 1024, filesInUse: 30, device: "a GPU", workersOff };
@@ -65,13 +65,13 @@ describe.concurrent("a trial in a running job", () => {
     expect(own.arrivalsNs.length).toBeGreaterThanOrEqual(5);
     const faster = await probe.measure(twoWorkers, until(30));
     expect(faster).toMatchObject({ failure: null, waitNsPerBatch: 5e6, setting: twoWorkers });
-    // Nothing is asked for a second time: what has come counts as the start.
+    // There is no second request: the batches so far count as the start.
     const again = await probe.measure(twoWorkers, until(9));
     expect(again.arrivalsNs.length).toBeLessThan(30);
     expect(again.waitNsPerBatch).toBe(5e6);
   });
 
-  it("is made of all ranks, which change at the same batch", async (test) => {
+  it("measures all ranks, which change the setting at the same batch", async (test) => {
     const { expect } = test;
     const places = [0, 1].map((node) => ({ cpus: [node], memoryPolicy: "default", pciBusId: null }));
     const probe = await openFor(test, { ranks: [0, 1], worldSize: 2, localWorldSize: 2, places });
@@ -85,7 +85,7 @@ describe.concurrent("a trial in a running job", () => {
     expect(probe.facts.notes).toEqual([]);
   });
 
-  it("fails if the hook reports that the setting failed, and the next one continues", async (test) => {
+  it("fails if the hook reports that the setting failed, and the next trial runs", async (test) => {
     const { expect } = test;
     const probe = await openFor(test, { fails: [2] });
     expect(await probe.measure(twoWorkers, until(5))).toMatchObject({
@@ -100,7 +100,7 @@ describe.concurrent("a trial in a running job", () => {
     expect(await probe.measure(oneWorker, again)).toMatchObject({ failure: null, waitNsPerBatch: 5e6 });
   });
 
-  it("ends with its results so far if the job ends, and no further one begins", async (test) => {
+  it("ends with its results so far if the job ends, and no further trial begins", async (test) => {
     const { expect } = test;
     const probe = await openFor(test, { endsAt: 200, countsFromTarget: true, epochBatches: 1000 });
     const trial = await probe.measure(torchDefault, until(Number.POSITIVE_INFINITY));
@@ -110,7 +110,7 @@ describe.concurrent("a trial in a running job", () => {
     expect(await probe.measure(twoWorkers, until(1))).toMatchObject({ aborted: true });
   });
 
-  it("says which ranks it does not reach", async (test) => {
+  it("notes the ranks that it does not reach", async (test) => {
     const { expect } = test;
     const probe = await openFor(test, { ranks: [0], worldSize: 4, localWorldSize: 2 });
     expect(probe.facts.waitsForRanks).toBe(true);
@@ -121,7 +121,7 @@ describe.concurrent("a trial in a running job", () => {
   });
 });
 
-describe.concurrent("what cannot be tuned", () => {
+describe.concurrent("a job that cannot be tuned", () => {
   it.for([
     [{ hangsAt: 1 }, {}, /No training loop took several batches within 8 s\./],
     [{}, { loader: 7 }, /There is no loader 7 in the job/],
@@ -129,7 +129,7 @@ describe.concurrent("what cannot be tuned", () => {
     [{}, { ranks: 3 }, /--ranks has no effect with a command\./],
     [{ garbles: true }, {}, /A process of the job sent something that is not a message: what is this\?/],
   ] as [script: object, changes: Partial<TuneSettings>, message: RegExp][])(
-    "is reported: %j %j",
+    "is refused with the reason: %j with settings %j",
     async ([script, changes, message], test) => {
       const opening = openFor(test, script, { timeoutNs: 2e9, ...changes });
       await test.expect(opening).rejects.toThrow(message);
@@ -142,7 +142,7 @@ it.each([
   [{ pinMemory: true }, 1],
   [{ prefetchFactor: 4 }, 1],
   [{ persistentWorkers: false }, 1],
-])("only differences of settings are requested: %o makes %i changes", async (difference, changes) => {
+])("only the differences of a setting are requested: %o makes %i changes", async (difference, changes) => {
   const { probe, sent } = probeOf(9);
   await ask(probe, twoWorkers);
   await ask(probe, { ...twoWorkers, ...difference });
@@ -156,7 +156,7 @@ it("a trial that is over before it begins requests nothing of a job", async () =
   expect(sent).toEqual([[]]);
 });
 
-it("a job that has ended before its first trial has none", () => {
+it("a job that has ended before its first trial is reported as ended", () => {
   const target = {
     job: { over: AbortSignal.abort() },
     ranks: [],

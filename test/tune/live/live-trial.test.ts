@@ -48,29 +48,29 @@ function trialIn(
   };
 }
 
-describe("the waiting of a trial", () => {
+describe("the measured wait of a trial", () => {
   const start = droppedBatches(twoWorkers);
 
-  it("leaves out the batches of the start, while workers are started", async () => {
+  it("leaves out the first batches, during which workers start", async () => {
     const { done, tell } = trialIn(1, twoWorkers, until(start + 10));
     tell(0, changed(1, 0), batches(1, every(100, 100, start), { waitMs: 90 }));
     tell(0, batches(1, every(10, 100 * start + 10, 10), { waitMs: 2 }));
     expect(await done).toMatchObject({ waitNsPerBatch: ms(2), failure: null, aborted: false });
   });
 
-  it("is that of all batches if there are only those of a start", async () => {
+  it("covers all batches if there are no more than the first ones", async () => {
     const { done, tell } = trialIn(1, twoWorkers, until(start));
     tell(0, changed(1, 0), batches(1, every(100, 100, start), { waitMs: 90 }));
     expect((await done).waitNsPerBatch).toBe(ms(90));
   });
 
-  it("counts the memory of its own workers", async () => {
+  it("comes with the private memory of the trial's workers", async () => {
     const { done, tell } = trialIn(1, twoWorkers, until(1));
     tell(0, changed(1, 0), { ...batches(1, [10]), workers: [process.pid] });
     expect((await done).workerPrivateBytes).toBeGreaterThan(0);
   });
 
-  it("counts what is there to be read when it is over, after a moment in which this process had no CPU", async () => {
+  it("includes batches that could already be read when the trial was over", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const aborting = new AbortController();
@@ -93,7 +93,7 @@ describe("the waiting of a trial", () => {
 });
 
 describe("a trial in two ranks", () => {
-  it("has what each of them waited, which says which one holds the other up", async () => {
+  it("reports how long each rank waited for data", async () => {
     const { done, tell } = trialIn(2, twoWorkers, until(3));
     tell(0, changed(1, 0), batches(1, [10, 20, 30], { waitMs: 1 }));
     tell(1, changed(1, 0), batches(1, [10, 20, 30], { waitMs: 4 }));
@@ -103,7 +103,7 @@ describe("a trial in two ranks", () => {
     ]);
   });
 
-  it("has their waits by their numbers in the job, whichever connected first", async () => {
+  it("lists the waits by rank number, whichever rank connected first", async () => {
     const { done, tell } = trialIn(2, twoWorkers, until(3), (place) => 9 - place);
     tell(0, changed(1, 0), batches(1, [10, 20, 30], { waitMs: 1 }));
     tell(1, changed(1, 0), batches(1, [10, 20, 30], { waitMs: 4 }));
@@ -113,7 +113,7 @@ describe("a trial in two ranks", () => {
     ]);
   });
 
-  it("begins once both have made the change, and has what both made", async () => {
+  it("begins once both have changed the setting, and averages what both made", async () => {
     const { done, tell } = trialIn(2, twoWorkers, until(3));
     const collating = { collated: 2, collateNs: ms(6), handedOver: 0, handOverNs: 0 };
     tell(0, changed(1, 0), { ...batches(1, [10, 20, 30]), made: 3, makeNs: ms(30), ...collating });
@@ -124,14 +124,14 @@ describe("a trial in two ranks", () => {
     expect(trial).not.toHaveProperty("handOverNsPerBatch");
   });
 
-  it("waits for an epoch in both ranks, and has the epochs of the rank that lost more time", async () => {
+  it("waits for an epoch in both ranks, and reports those of the rank that lost more time", async () => {
     const control = { ...until(2), epochTurns: { least: 1, withinNs: 1e18 } };
     const { done, tell } = trialIn(2, twoWorkers, control);
     let isOver = false;
     void done.then(() => (isOver = true));
     for (const rank of [0, 1]) tell(rank, changed(1, 0), batches(1, [10, 20]));
     tell(1, epoch("begin", 120), batches(1, [170, 180]));
-    // More batches of an epoch that is none of the trial's do not end it.
+    // More batches of rank 0's current epoch do not end the trial.
     tell(0, batches(1, [30]));
     await new Promise((resolve) => setImmediate(resolve));
     expect(isOver).toBe(false);
@@ -139,7 +139,7 @@ describe("a trial in two ranks", () => {
     expect((await done).epochTurns).toMatchObject([{ batches: 2, betweenNs: ms(100), firstBatchNs: ms(50) }]);
   });
 
-  it("is not over for want of batches while a rank is between two epochs", async () => {
+  it("does not time out while a rank is between two epochs", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const isTold = async (ends: number[], afterMs: number) => {
@@ -161,7 +161,7 @@ describe("a trial in two ranks", () => {
     }
   });
 
-  it("rejects if the caller's own function throws, and ignores later batches", async () => {
+  it("rejects if the caller's callback throws, and ignores later batches", async () => {
     const { done, tell } = trialIn(1, twoWorkers, {
       ...until(1),
       enough: () => {
@@ -177,7 +177,7 @@ describe("a trial in two ranks", () => {
 describe("the start of an epoch", () => {
   const told = every(10, 10, 40);
 
-  it("is the part within its trial, and never reaches into the next epoch", async () => {
+  it("is counted only within its trial, and never reaches into the next epoch", async () => {
     const { done, tell } = trialIn(1, twoWorkers, { ...until(1), epochTurns: { least: 2, withinNs: 1e18 } });
     tell(0, changed(1, 0), batches(1, told), epoch("begin", 500));
     tell(0, batches(1, every(10, 530, 4)), epoch("begin", 600), batches(1, [650, 660]));
@@ -200,7 +200,7 @@ describe("the start of an epoch", () => {
 });
 
 describe("a second trial of a setting in force", () => {
-  it("is one of a new setting while a rank has not made the change yet", async () => {
+  it("is treated like the first one while a rank has not changed the setting yet", async () => {
     const { again, tell } = trialIn(2, twoWorkers, until(99));
     tell(0, changed(1, 0), batches(1, every(10, 10, 12)));
     const second = again(until(1));
@@ -208,7 +208,7 @@ describe("a second trial of a setting in force", () => {
     expect((await second).arrivalsNs).toEqual(every(10, 10, 12).map(ms));
   });
 
-  it("has its own epochs alone, and not those of the first one", async () => {
+  it("reports only its own epochs, not those of the first trial", async () => {
     const { done, again, tell } = trialIn(1, twoWorkers, until(1));
     tell(0, changed(1, 0), batches(1, [10, 20]), epoch("begin", 120), batches(1, [150, 160]));
     // Half of an epoch of two batches is its start.

@@ -2,7 +2,7 @@ import { describe, expect, it, vi } from "vitest";
 import { skipWithoutTorch, testPython, warmPython } from "../../helpers/test-python.js";
 import { type Change, runHooked, runPlain, withWorkers } from "./hooked-script.js";
 
-/* Plain trainings, each as it is thrown away after a search and as it runs with --go, against an edit by hand. */
+/* Plain training scripts, each in a search and with --go, compared with an edit by hand. */
 
 vi.setConfig({ testTimeout: 300_000, maxConcurrency: 2 });
 
@@ -62,10 +62,10 @@ const changesOf = ({ method, workers = 0, persistent = false }: Script): Change[
       ]
     : [[6, withWorkers(workers === 1 ? 0 : 1)]];
 
-describe.concurrent("a plain script", () => {
+describe.concurrent("a plain training script", () => {
   skipWithoutTorch();
 
-  it.each(matrix)("ends by itself in a search, with its own code: %s", async (_, script) => {
+  it.each(matrix)("ends by itself in a search, with its own exit code: %s", async (_, script) => {
     const changes = changesOf(script);
     const { code, left, stderr, said } = await runHooked(argumentsOf(script), changes, startOf(script));
     expect({ code, left, stderr }).toEqual({ code: 3, left: [], stderr: "" });
@@ -105,7 +105,7 @@ describe.concurrent("a plain script", () => {
     ["Queued", ["connection"], []],
     ["Files", ["file"], []],
     ["Kept", ["files"], []],
-  ])("with the data set %s has the warnings %j before its own end", async (kind, checks, failed) => {
+  ])("with the data set %s gets the warnings %j before it ends", async (kind, checks, failed) => {
     const changes: Change[] = ["Asking", "Queued", "Files"].includes(kind)
       ? []
       : [
@@ -122,7 +122,7 @@ describe.concurrent("a plain script", () => {
     });
   });
 
-  it("that can read its files once ends with its own error, and leaves none of pinbench's", async () => {
+  it("that can read its files only once ends with its own error, and leaves nothing behind", async () => {
     const run = await runHooked(
       argumentsOf({ kind: "ReadOnce" }),
       [[6, withWorkers(2)]],

@@ -24,7 +24,7 @@ function used(
 const chosen = (loaders: LoaderRecord[]) => chooseTarget(loaders)?.reported.loader ?? null;
 
 describe("the loader that is tuned", () => {
-  it("is the one that training spends its time on, whatever validates before", () => {
+  it("is the one that training spends its time on, even if validation runs first", () => {
     expect(chosen([used(1, 10, 1000, { grad: false }), used(2, 50, 100)])).toBe(2);
     expect(chosen([used(1, 50, 100), used(2, 10, 250)])).toBe(1);
   });
@@ -33,7 +33,7 @@ describe("the loader that is tuned", () => {
     expect(chosen([used(1, 50, 100, { waitMs: 1 }), used(2, 50, 99, { waitMs: 30 })])).toBe(2);
   });
 
-  it("is not chosen by the first steps, which are slow ones", () => {
+  it("is not chosen by the slow first steps", () => {
     expect(chosen([used(1, 50, 30)])).toBeNull();
     expect(chosen([used(1, 4000, 7)])).toBeNull();
     expect(chosen([used(1, 4000, 8)])).toBe(1);
@@ -51,16 +51,16 @@ describe("the loader that is tuned", () => {
     expect(chosen([sanityCheck])).toBe(1);
   });
 
-  it("is one without gradients if there is no other for a while", () => {
+  it("is one without gradients only if no other appears for a while", () => {
     expect(chosen([used(1, 50, 180, { grad: false })])).toBeNull();
     expect(chosen([used(1, 50, 220, { grad: false })])).toBe(1);
   });
 
-  it("is never one without a batch yet", () => {
+  it("is never one that has not delivered a batch", () => {
     expect(chosen([loaderOf()])).toBeNull();
   });
 
-  it("is taken over in ranks that come within five seconds of its choice, however late that was", async () => {
+  it("includes that of ranks which come within five seconds of its choice", async () => {
     vi.useFakeTimers({ toFake: ["hrtime"] });
     onTestFinished(() => void vi.useRealTimers());
     const members = [0, 1].map((rank) => ({
@@ -83,12 +83,12 @@ describe("the loader that is tuned", () => {
 });
 
 describe("a loader's record", () => {
-  it("counts no time between epochs to the loop", () => {
+  it("excludes the time between epochs from that of the training loop", () => {
     const record = used(1, 10, 11);
     record.add(epoch("end", 101));
     record.add(epoch("begin", 5000));
     record.add(batches(0, [5010, 5020]));
-    // Nor that of the first five batches.
+    // Nor the time of the first five batches.
     expect(record.loop.training).toEqual({ ns: ms(70), waitNs: ms(7) });
     expect(record).toMatchObject({ delivered: 13, epochBatches: 11, batchesOfEpoch: 2, isInEpoch: true });
   });
@@ -122,30 +122,30 @@ describe("a loader's record", () => {
     });
   });
 
-  it("has no negative time between two epochs", () => {
+  it("never reports a negative time between two epochs", () => {
     const record = toldOf(epoch("begin", 0), batches(0, [10, 20, 30]), epoch("begin", 29), batches(0, [40]));
     expect(record.change(0)!.turns).toMatchObject([{ turn: { betweenNs: 0, firstBatchNs: ms(11) } }]);
   });
 
-  it("distinguishes an epoch of one batch from a look at one, which is no epoch", () => {
+  it("distinguishes an epoch of one batch from a script's look at one batch", () => {
     const first = [epoch("begin", 0), batches(0, [10])];
     const next = [epoch("begin", 50), batches(0, [60, 70])];
     const short = toldOf(...first, epoch("end", 20), ...next);
     expect([short.epochBatches, short.change(0)!.turns.length]).toEqual([1, 1]);
     const look = toldOf(...first, ...next);
     expect([look.epochBatches, look.change(0)!.turns.length]).toEqual([null, 0]);
-    // An end that is told twice ends nothing.
+    // A repeated end of an epoch is ignored.
     short.add(epoch("end", 80));
     short.add(epoch("end", 81));
     expect(short.epochBatches).toBe(2);
   });
 
-  it("has trained once it had gradients, though it validates now", () => {
+  it("remembers that the loader has trained, even while it validates", () => {
     expect(toldOf(batches(0, [10]), batches(0, [20], { grad: false })).hasTrained).toBe(true);
     expect(toldOf(batches(0, [20], { grad: false })).hasTrained).toBe(false);
   });
 
-  it("knows that an epoch is over if its batches were counted, and no further one requested", () => {
+  it("marks an epoch as over once all of its batches have come", () => {
     const record = loaderOf({ epochBatches: 3 });
     for (const message of [epoch("begin", 0), batches(0, [10, 20])]) record.add(message);
     expect(record.isInEpoch).toBe(true);

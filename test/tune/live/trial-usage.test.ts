@@ -25,7 +25,7 @@ function privateKiB(pid: number): number {
   return [...lines].reduce((sum, [, kB]) => sum + Number(kB), 0);
 }
 
-describe("what the workers of a trial take", () => {
+describe("the memory of a trial's workers", () => {
   it("is the private memory of all workers of one rank, in units of 1024 bytes as /proc has it", async () => {
     const [one, two] = [await stillProcess(), await stillProcess()];
     const bytes = privateBytesOf([one, two]);
@@ -33,7 +33,7 @@ describe("what the workers of a trial take", () => {
     expect(bytes).toBe((privateKiB(one) + privateKiB(two)) * KiB);
   });
 
-  it("is unknown if one of them has ended", async () => {
+  it("is unknown if one worker has ended", async () => {
     const gone = [await stillProcess(), 2 ** 22 + 1];
     expect(privateBytesOf(gone)).toBeNull();
   });

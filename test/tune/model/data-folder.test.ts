@@ -32,12 +32,12 @@ describe("listDataFolder", () => {
     });
   });
 
-  it("has the size of each of many files", async () => {
+  it("adds up the sizes of many files", async () => {
     for (let file = 0; file < 130; ++file) add(String(file), file);
     expect(await listDataFolder(folder)).toMatchObject({ totalBytes: (129 * 130) / 2, meanBytes: 64.5 });
   });
 
-  it("passes over hidden files and folders, and links", async () => {
+  it("skips hidden files and folders, and links", async () => {
     mkdirSync(join(folder, ".git"));
     for (const name of [".git/a", ".hidden", "seen"]) add(name, 1);
     symlinkSync("/etc", join(folder, "folder-link"));
@@ -57,7 +57,7 @@ describe("listDataFolder", () => {
       /file is not a folder\.$/,
     ],
     [
-      "nothing but empty files",
+      "a folder of empty files",
       () => {
         add("file", 0);
         return folder;

@@ -9,7 +9,7 @@ import { listDataFolder } from "../../../src/tune/model/data-folder.js";
 import { openModelProbe } from "../../../src/tune/model/model-probe.js";
 import { control, FakeDriver, FakeLoader, nativeError, probeOptions, setting } from "./support.js";
 
-describe("the facts of a native probe", () => {
+describe("a native probe, pinbench's model of a loader,", () => {
   it("names source, batch, link and step, and leaves one session open", async () => {
     const fake = new FakeDriver();
     const loader = new FakeLoader([]);
@@ -45,7 +45,7 @@ describe("the facts of a native probe", () => {
     expect(fake.openSessions).toBe(0);
   });
 
-  it("goes through the files in one sequence, from trial to trial, and says what a batch's files have", async () => {
+  it("reads the files in one sequence over all trials, and reports the file bytes of a batch", async () => {
     const fake = new FakeDriver();
     // It makes two batches of four samples more than it hands over.
     fake.open = () => new FakeLoader([1, 2]);
@@ -58,7 +58,7 @@ describe("the facts of a native probe", () => {
     await probe.close();
   });
 
-  it("drops the files once, and each again after reading, for cold trials", async () => {
+  it("drops files from the page cache once, and each again after reading, for cold trials", async () => {
     const fake = new FakeDriver();
     const files = Array.from({ length: 2500 }, (_, i) => `/images/${i}`);
     const data = { path: "/images", files, totalBytes: 2500, meanBytes: 1 };
@@ -73,7 +73,7 @@ describe("the facts of a native probe", () => {
     await probe.close();
   });
 
-  it("is one of several ranks, which share the files out and drop them once", async () => {
+  it("of one of several ranks reads its share of the files, which are dropped only once", async () => {
     const fake = new FakeDriver();
     fake.open = () => new FakeLoader([1]);
     const files = Array.from({ length: 24 }, (_, i) => `/images/${i}`);
@@ -97,7 +97,7 @@ describe("the facts of a native probe", () => {
     expect(dropped).toEqual(files);
   });
 
-  it("leaves out a default step if there are no kernels", async () => {
+  it("leaves out the default step if no kernels can run", async () => {
     const fake = new FakeDriver();
     fake.kernelsOff = "this build has no kernels";
     const probe = await openModelProbe(probeOptions(fake.driver, { stepTimeNs: "auto" }));
@@ -126,7 +126,7 @@ describe("the facts of a native probe", () => {
     expect(fake.openSessions).toBe(0);
   });
 
-  it("gives one sentence if it cannot be opened, and leaves nothing behind", async () => {
+  it("is refused in one sentence if it cannot be opened, and leaves no session open", async () => {
     const fake = new FakeDriver();
     fake.open = () => {
       throw nativeError("CUDA_ERROR_OUT_OF_MEMORY", { call: "cuMemAlloc_v2" });
@@ -169,7 +169,7 @@ describe("a native probe on the emulated device", () => {
     await probe.close();
   });
 
-  it("adds the making to a blocking step without workers", async () => {
+  it("adds the time to make a batch to that of the step without workers", async () => {
     const [stepNs, batchCostNs] = [5e6, 4 * 1e6];
     const probe = await openModelProbe(
       probeOptions(await driver(), { sampleCostNs: batchCostNs / 4, stepTimeNs: stepNs }),

@@ -21,7 +21,7 @@ async function trialOf(
 }
 
 describe("a trial", () => {
-  it("ends when enough has come, with means a batch", async () => {
+  it("ends when enough batches have come, and reports means for a batch", async () => {
     const { trial, loader, isUsable, samplesBegun } = await trialOf([1, 0, 2, 9], control(3));
     expect(trial).toMatchObject({
       setting: setting(),
@@ -39,7 +39,7 @@ describe("a trial", () => {
     expect([loader.isClosed, isUsable, samplesBegun]).toEqual([true, true, 20]);
   });
 
-  it("hangs when nothing comes for too long", async () => {
+  it("reports a hang when no batch comes for too long", async () => {
     const { trial, loader } = await trialOf([2], control(9, { timeoutNs: 80e6 }));
     expect(trial.failure).toMatchObject({
       fault: "hang",
@@ -50,13 +50,13 @@ describe("a trial", () => {
     expect(loader.isClosed).toBe(true);
   });
 
-  it("takes any number of batches at once, as after a moment in which the process had no CPU", async () => {
+  it("takes any number of batches that come at once", async () => {
     const { trial } = await trialOf([300_000], control(9));
     expect(trial.failure).toBeNull();
     expect(trial.arrivalsNs).toHaveLength(300_000);
   });
 
-  it("does not hang while batches come, however long all of it takes", async () => {
+  it("reports no hang while batches come, however long the whole trial takes", async () => {
     let nowMs = 0;
     const clock = vi.spyOn(performance, "now").mockImplementation(() => nowMs);
     onTestFinished(() => clock.mockRestore());
@@ -75,7 +75,7 @@ describe("a trial", () => {
     expect(hanging).toMatchObject({ failure: { fault: "hang" }, arrivalsNs: [1e6] });
   });
 
-  it("ends with what there is when it is aborted", async () => {
+  it("keeps the batches so far when it is aborted", async () => {
     const aborting = new AbortController();
     const clock = vi.spyOn(performance, "now").mockReturnValue(7);
     const enough = () => {
@@ -89,7 +89,7 @@ describe("a trial", () => {
     expect(trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [1e6, 2e6] });
   });
 
-  it("has no failure of what an abort has stopped", async () => {
+  it("reports no failure of a loader that an abort has stopped", async () => {
     const aborting = new AbortController();
     const change = (loader: FakeLoader) => {
       loader.arrivals = () => {
@@ -101,7 +101,7 @@ describe("a trial", () => {
     expect(trial).toMatchObject({ aborted: true, failure: null });
   });
 
-  it("counts what had arrived when an abort came", async () => {
+  it("counts batches that had come when it was aborted", async () => {
     const aborting = new AbortController();
     const change = (loader: FakeLoader) => {
       const arrivals = loader.arrivals.bind(loader);
@@ -115,7 +115,7 @@ describe("a trial", () => {
     expect(trial.waitNsPerBatch).toBe(100);
   });
 
-  it("allows for a step that takes longer than a batch may", async () => {
+  it("reports no hang during a step that is longer than the timeout", async () => {
     const change = (loader: FakeLoader) => {
       loader.stepNs = 10e9;
     };
@@ -130,7 +130,7 @@ describe("a trial", () => {
     expect(trial.arrivalsNs).toHaveLength(2);
   });
 
-  it("closes the loader when the caller's own function throws", async () => {
+  it("closes the loader when the caller's callback throws", async () => {
     let loader: FakeLoader | null = null;
     const enough = () => {
       throw new Error("mine");
@@ -152,7 +152,7 @@ describe("a trial", () => {
     ["CUDA_ERROR_OUT_OF_MEMORY", { call: "cuMemHostAlloc" }, "out-of-memory", false],
     ["CUDA_ERROR_OUT_OF_MEMORY", { call: "cuMemAlloc_v2" }, "device-error", false],
     ["CUDA_ERROR_ILLEGAL_ADDRESS", { call: "cuEventSynchronize", sticky: true }, "device-error", true],
-  ] as const)("reports %s %o as %s", async (code, details, fault, everywhere) => {
+  ] as const)("reports the error %s %o as the fault %s", async (code, details, fault, everywhere) => {
     const { trial } = await trialOf([1, nativeError(code, details)], control(9));
     expect(trial.failure).toMatchObject({ fault, everywhere, traceback: null });
     expect(trial.failure?.message).toContain(`it failed with ${code}.`);

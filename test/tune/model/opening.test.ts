@@ -27,7 +27,7 @@ describe("the link of a native probe", () => {
       },
     }));
 
-  it("is that of the median copy, from buffers in whole huge pages", async () => {
+  it("has the rate of the median copy, from buffers of whole huge pages", async () => {
     const reserved: number[] = [];
     const fake = measuring(({ columns }) => {
       columns[0]!.durationNs[0] = 1e9;
@@ -48,7 +48,7 @@ describe("the link of a native probe", () => {
     expect(reserved).toEqual([2 * 2 ** 20]);
   });
 
-  it("is not made up of copies that were aborted", async () => {
+  it("is not computed from copies that were aborted", async () => {
     const driver = measuring(() => ({ aborted: true }));
     await expect(openModelProbe(probeOptions(driver))).rejects.toThrow("Opening the loader was interrupted.");
   });
@@ -76,7 +76,7 @@ it("a step is timed with samples that are neither read nor computed", async () =
   expect(fake.requested[0]).toMatchObject({ files: [], sampleCostNs: 0 });
 });
 
-it("a trial has its setting's own prefetch factor and copies", async () => {
+it("a trial uses its setting's own prefetch factor and way of copying", async () => {
   const fake = new FakeDriver();
   const probe = await openModelProbe(probeOptions(fake.driver));
   await probe.measure(setting({ prefetchFactor: 7, nonBlocking: false }), control(1));
@@ -88,7 +88,7 @@ it("a trial has its setting's own prefetch factor and copies", async () => {
   ]);
 });
 
-it("an abort stops the session, if it came before as well, and closing never fails", async () => {
+it("an abort stops the session, also one that came before the opening; closing never fails", async () => {
   let aborts = 0;
   const end = new AbortController();
   const driver = driverWith(() => ({
@@ -113,7 +113,7 @@ it("an abort stops the session, if it came before as well, and closing never fai
   expect(aborts).toBe(3);
 });
 
-it("a device without enough memory is named with what to do", async () => {
+it("a device with too little memory is reported with what to do", async () => {
   const fake = new FakeDriver();
   const hintOf = (code: string) => {
     fake.open = () => {
@@ -133,11 +133,11 @@ describe("the facts of a native probe on its data", () => {
     [{}, "generated samples of 1000 B"],
     [{ data: images(1) }, "1 file of /images read whole"],
     [{ data: images(3), sampleCostNs: 5e5 }, "3 files of /images, each read whole, then 500 µs of computing"],
-  ])("%o: %s", async (changes, source) => {
+  ])("name the source of samples for %o: %s", async (changes, source) => {
     expect((await factsOf(changes)).source).toBe(source);
   });
 
-  it("say whether files fit in memory and whether they are decoded, and nothing of an absent step", async () => {
+  it("say whether files fit in memory and are decoded, and omit an absent step", async () => {
     const notes = async (changes: Parameters<typeof probeOptions>[1]) =>
       (await factsOf(changes)).notes.slice(1);
     const each = "Each file becomes a sample of 1000 B (the mean file has 101 B).";
@@ -153,7 +153,7 @@ describe("the facts of a native probe on its data", () => {
     expect(await notes({})).toEqual([]);
   });
 
-  it("say what a batch has of the files, and that there are as many files as ranks hold", async () => {
+  it("give the files and bytes of a batch, and the limit of open files", async () => {
     expect(await factsOf({ data: images(17), rank: { index: 1, count: 2 } })).toMatchObject({
       ...{ epochBatches: 3, fileBytesPerBatch: 400, filesPerBatch: 2, isCold: false },
     });

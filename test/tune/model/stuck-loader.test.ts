@@ -3,7 +3,7 @@ import { openModelProbe } from "../../../src/tune/model/model-probe.js";
 import { closeLoader } from "../../../src/tune/model/model-trial.js";
 import { control, FakeDriver, FakeLoader, probeOptions, setting } from "./support.js";
 
-/* Loaders that cannot be closed, whose limits are over at once. */
+/* Loaders that cannot be closed, with time limits that expire at once. */
 
 const limitsMs = vi.hoisted(() => [] as number[]);
 vi.mock("node:timers/promises", () => ({

@@ -9,6 +9,7 @@ import support
 from torch.utils.data import BatchSampler, DataLoader, IterableDataset, SequentialSampler
 
 from pinbench_tune import go
+from pinbench_tune.trial.watch import Watch
 
 
 class Stream(IterableDataset):
@@ -61,6 +62,17 @@ class GoTest(unittest.TestCase):
     def test_one_that_is_not_found_is_left_alone(self):
         loaders, is_found = self.made(lambda kind: [kind(support.Numbers(8), 2)], kind="Others, 8, 2")
         self.assertEqual((loaders[0].num_workers, is_found), (0, False))
+
+    def test_the_search_counts_a_loader_that_torch_refuses_as_go_does(self):
+        def construct(kind):
+            with self.assertRaises(ValueError):
+                kind(support.Numbers(8), 2, drop_last=True, timeout=-1)
+            return [kind(support.Numbers(8), 2)]
+
+        searched = type("DataLoader", (DataLoader,), {"__init__": DataLoader.__init__})
+        Watch(searched, "/nowhere").take_place()
+        kind, order = vars(construct(searched)[0])["_pinbench_name"]
+        self.assertEqual((self.workers(construct), self.workers(construct, kind=kind, order=order)), ([0], [2]))
 
     def test_arguments_that_torch_refuses_are_refused_by_torch(self):
         with self.assertRaises(TypeError):

@@ -24,18 +24,18 @@ describe("a tuning's chart", () => {
     expect(pointsOf(chart, "pinned")[1]).toMatchObject({ low: 70 * 0.99, high: 70 * 1.01 });
   });
 
-  it("joins no line to what was measured without workers", () => {
+  it("joins no line to points without workers", () => {
     for (const { x, isApart } of pointsOf(chartOf(), "not pinned")) expect(isApart ?? false).toBe(x === 0);
   });
 
-  it("marks the recommendation, and the rate of what there is now", () => {
+  it("marks the recommendation, and the rate of the present setting", () => {
     expect(chartOf().rules).toEqual([
       { axis: "y", value: 20, label: "DataLoader's defaults: 20.0" },
       { axis: "x", value: 8, label: "recommended: 8 workers, not pinned, 72.0 batches/s" },
     ]);
   });
 
-  it("has one mark where the user's own setting differs only in what is not shown", () => {
+  it("shows one point for two settings that differ only in what is not shown", () => {
     const own = { ...usualSetting(8, false), persistentWorkers: false };
     const chart = chartOf({
       probe: { startingPoint: own },
@@ -62,7 +62,7 @@ describe("a tuning's chart", () => {
 
   const four = buildTried(usualSetting(4, false), 40);
 
-  it("marks each count of workers up to 12, of those that were tried too", () => {
+  it("has a tick for each number of workers up to 12", () => {
     const ticks = (maxWorkers: number) => chartOf({ method: { maxWorkers }, tried: [four] }).x.ticks?.length;
     expect([ticks(2), ticks(12), ticks(13)]).toEqual([5, 13, undefined]);
   });
@@ -80,7 +80,7 @@ describe("a tuning's chart", () => {
     expect(new Set(styles).size).toBe(4);
   });
 
-  it("leaves a rough figure open, says which rate is the highest, and has the user's own setting", () => {
+  it("draws rough figures hollow, names the highest rate, and includes the user's setting", () => {
     const rough = { ...four, score: { ...four.score!, isSettled: false } };
     const startingPoint = usualSetting(8, false);
     const chart = chartOf({ tried: [...buildTuning().tried, rough], probe: { startingPoint } });
@@ -97,7 +97,7 @@ describe("a tuning's chart", () => {
     expect(chart.description).toContain("The highest rate is 72.5 batches/s with 16 workers, not pinned;");
   });
 
-  it("is none if nothing has a rate", () => {
+  it("does not exist if no setting has a rate", () => {
     const tuning = buildTuning({ tried: [buildTried(usualSetting(0, false), null)], recommendation: null });
     expect(rateCharts(tuning)).toEqual([]);
   });

@@ -16,7 +16,7 @@ const rows = (part: TuningPart, about: string) =>
       [subject, figure, value, interval, against, verdict].filter(Boolean).join(" | "),
     );
 
-describe("the headline", () => {
+describe("the headline of a tuning", () => {
   it.each<[string, TuningPart, string]>([
     [
       "has the rates of the recommended and the present setting",
@@ -24,17 +24,17 @@ describe("the headline", () => {
       "8 workers, not pinned: 72.0 ±1.0 % batches/s. DataLoader's defaults: 20.0 ±1.0 % batches/s.",
     ],
     [
-      "says so if the user's setting stays",
+      "says if the user's setting is kept",
       { probe: { kind: "torch", startingPoint: eight } },
       "Your DataLoader's own settings stay. 8 workers, not pinned: 72.0 ±1.0 % batches/s.",
     ],
     [
-      "says so if DataLoader's defaults stay",
+      "says if DataLoader's defaults are kept",
       { recommendation: { setting: usualSetting(0, false), score: buildScore(20) } },
       "DataLoader's defaults stay. 0 workers, not pinned: 20.0 ±1.0 % batches/s.",
     ],
     [
-      "names what is undecided",
+      "names a setting that may be better",
       {
         probe: live,
         recommendation: { setting: own, undecided: { setting: eight, score: buildScore(90, { low: null }) } },
@@ -42,7 +42,7 @@ describe("the headline", () => {
       "The script's own settings stay. 4 workers, not pinned: 72.0 ±1.0 % batches/s. Undecided: 8 workers, not pinned, persistent: 90.0 ±?. Use --budget 120s.",
     ],
     [
-      "says if there is no setting to compare with",
+      "says if the setting to compare with has no rate",
       { startingScore: null },
       "8 workers, not pinned: 72.0 ±1.0 % batches/s. DataLoader's defaults have no rate.",
     ],
@@ -50,7 +50,7 @@ describe("the headline", () => {
     expect(headline(buildTuning(part))[0]).toBe(text);
   });
 
-  it("has what limits the loader, and two lines at most", () => {
+  it("names what limits the loader, in two lines at most", () => {
     for (const limit of ["step", "link", "epochs", "workers", "process", "hand-over", "unknown"] as const) {
       const lines = headline(buildTuning({ recommendation: { limit } }));
       expect(lines).toHaveLength(2);
@@ -68,7 +68,7 @@ describe("the headline", () => {
     [8, "hand-over", ""],
     [16, "workers", ""],
   ] as const)(
-    "of %i allowed workers, with %s as the limit, says that more may help: %j",
+    "with %i allowed workers and %s as the limit advises on more workers: %j",
     (maxWorkers, limit, text) => {
       const [, line] = headline(buildTuning({ method: { maxWorkers }, recommendation: { limit } }));
       expect(line!.split("batches.")[1] ?? "").toBe(text);
@@ -76,7 +76,7 @@ describe("the headline", () => {
   );
 });
 
-describe("the gain", () => {
+describe("the row of the gain", () => {
   it.each<[Recommendation["gain"], string]>([
     [null, "8 workers, not pinned | rate | 3.6× | DataLoader's defaults"],
     [
@@ -95,17 +95,17 @@ describe("the gain", () => {
       { ratio: 0.8, low: 0.7, high: 0.9 },
       "8 workers, not pinned | rate | 0.80× | 0.70× to 0.90× | DataLoader's defaults | slower",
     ],
-  ])("is %j", (gain, row) => {
+  ])("has ratio, interval and verdict of %j", (gain, row) => {
     expect(rows({ recommendation: { gain } }, "rate")).toEqual([row]);
   });
 
-  it("is absent of the user's own setting, and names persistent workers in a running job", () => {
+  it("is absent if the user's setting is kept, and names persistent workers in a running job", () => {
     expect(rows({ probe: { kind: "torch", startingPoint: eight } }, "rate")).toEqual([]);
     expect(rows({ probe: live }, "8 workers")[0]).toMatch(/^8 workers, not pinned, persistent \|/);
   });
 });
 
-describe("in a running job", () => {
+describe("the report on a running job", () => {
   it("shows the waits before and after, and what a perfect loader would gain", () => {
     const tried = [
       buildTried(own, 20, { waitNsPerBatch: 10e6 }),
@@ -130,7 +130,7 @@ describe("in a running job", () => {
     ],
     ["all of the time is waiting", { waitNsPerBatch: 50e6 }, null],
     ["the wait is unknown", { waitNsPerBatch: null }, null],
-  ])("shows a perfect loader's gain if %s", (_, trial, ratio) => {
+  ])("shows a perfect loader's gain ($2) if %s", (_, trial, ratio) => {
     const most = perfectRatio(buildTried(own, 20, trial));
     if (ratio === null) expect(most).toBeNull();
     else expect(most).toBeCloseTo(ratio);
@@ -141,7 +141,7 @@ describe("in a running job", () => {
     ["is as slow as another", [18, 3, 20], []],
     ["hardly waits", [1, 1, 3], []],
     ["is the only one", [20], []],
-  ])("names the slowest rank, unless it %s", (_, waitsMs, found) => {
+  ])("names the slowest rank only if it stands out: it %s", (_, waitsMs, found) => {
     const rankWaits = waitsMs.map((wait, rank) => ({ rank, waitNs: wait * 1e6 }));
     const score = buildScore(1e3 / 70);
     const tried = [buildTried(eight, score.batchesPerSecond, { rankWaits })];
@@ -158,7 +158,7 @@ describe("in a running job", () => {
   });
 });
 
-it("a batch's time in a worker is that of the nearest number that was timed", () => {
+it("the time of a batch in a worker is that of the nearest timed number of workers", () => {
   const timed = { makeNsPerBatch: 115e6, handOverNsPerBatch: 5e6 };
   const tried = [
     buildTried(usualSetting(16, false), 72, { ...timed, collateNsPerBatch: 20e6 }),
@@ -184,14 +184,14 @@ it.each([
   [-0.6, -0.4, "+0.5 ms | +0.4 ms to +0.6 ms | not pinned | slower"],
   [-0.6, 0.8, "-0.1 ms | -0.8 ms to +0.6 ms | not pinned | undecided"],
   [-0.1, 0.1, "+0 ms | -0.1 ms to +0.1 ms | not pinned | same"],
-])("pinning that saves %f to %f ms of 13.9 ms a batch has its row", (low, high, row) => {
+])("pinning that saves %f to %f ms of 13.9 ms a batch gets a row with a verdict", (low, high, row) => {
   const saved = { savedNsLow: low * 1e6, savedNsHigh: high * 1e6, savedNsPerBatch: ((low + high) / 2) * 1e6 };
   expect(rows({ recommendation: { pinning: { numWorkers: 8, ...saved } } }, "pin_memory")).toEqual([
     `pin_memory, 8 workers | time of a batch | ${row}`,
   ]);
 });
 
-it("data rates are shown with a step, and the loader's bytes with the link", () => {
+it("the time that data adds to a step is shown, and the loader's share of the link", () => {
   expect(rows({ probe: { stepNs: 10e6 } }, "step")).toEqual(["a 10 ms step | added by data | 3.9 ms"]);
   expect(rows({}, "the loader")).toEqual(["the loader | bytes | 2.77 GB/s | 11.2 GB/s of the link"]);
   expect(rows({ probe: { link: null } }, "the loader")).toEqual(["the loader | bytes | 2.77 GB/s"]);

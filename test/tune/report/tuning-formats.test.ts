@@ -14,7 +14,7 @@ const render = (format: string, part: TuningPart = {}, level: 0 | 1 = 0) =>
   drawn(tuningKind, buildTuning(part), format, fileScreen({ chalk: new Chalk({ level }) }));
 const of = (setting: LoaderSetting): TuningPart => ({ recommendation: { setting } });
 
-describe("python", () => {
+describe("the format python", () => {
   /** What Python makes of the text where a call's arguments stand. */
   const evaluated = (part: TuningPart) => {
     const program = `import json, sys\nprint(json.dumps(eval("dict(" + chr(10) + sys.stdin.read() + ")")))`;
@@ -32,7 +32,7 @@ describe("python", () => {
     expect(evaluated(of(setting))).toEqual(keywords);
   });
 
-  it("has the reasons above them, and how to copy below", () => {
+  it("has the reasons above the arguments, and how to copy below", () => {
     const lines = render("python").split("\n");
     expect(lines[0]).toMatch(/^# 8 workers, not pinned: 72\.0 ±1\.0 % batches\/s/);
     expect(lines[1]).toBe("# The workers are the limit: all are busy making batches.");
@@ -44,7 +44,7 @@ describe("python", () => {
     );
   });
 
-  it("begins with what an emulated device's figures are", () => {
+  it("begins with a notice if the device is emulated", () => {
     expect(render("python", { probe: { notes: [emulatedNote] } }).split("\n")[0]).toBe(`# ${emulatedNotice}`);
   });
 
@@ -56,8 +56,8 @@ describe("python", () => {
   });
 });
 
-describe("env", () => {
-  it("shows nothing of how a running job copies, which is unknown", () => {
+describe("the format env", () => {
+  it("omits non_blocking for a running job, whose way of copying is unknown", () => {
     expect(render("env", { ...of(usualSetting(8, true)), probe: { kind: "live" } })).toBe(
       "PINBENCH_NUM_WORKERS=8 PINBENCH_PIN_MEMORY=1 PINBENCH_PREFETCH_FACTOR=2 PINBENCH_PERSISTENT_WORKERS=1\n",
     );
@@ -76,7 +76,7 @@ describe("env", () => {
     expect(render("env", of(setting))).toBe(line);
   });
 
-  it("reaches a command by way of export", () => {
+  it("can be passed to a command by the shell's export", () => {
     const script = 'export $(cat); exec env | grep "^PINBENCH_[NP][UI][MN]_" | sort';
     const input = render("env", of(usualSetting(8, true)));
     expect(execFileSync("sh", ["-c", script], { input, encoding: "utf8" })).toBe(
@@ -89,7 +89,7 @@ describe("env", () => {
   });
 });
 
-it("json is the document", () => {
+it("the format json is the whole document", () => {
   expect(JSON.parse(render("json"))).toEqual(buildTuning());
 });
 
@@ -101,7 +101,7 @@ it("only the table has colours, and every format ends with one line break", () =
   }
 });
 
-describe("the text to paste", () => {
+describe("the text to paste into a script", () => {
   const setting = { ...usualSetting(8, true), persistentWorkers: false };
   const first = (framework: "lightning" | "transformers" | "timm" | null) =>
     toPaste(buildTuning({ probe: { kind: "live", framework } }).probe, setting);

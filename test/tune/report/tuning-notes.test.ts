@@ -7,7 +7,7 @@ import { tuningKind } from "../../../src/tune/report/tuning-formats.js";
 import { drawn } from "../../helpers/drawn.js";
 import { buildFailure, buildTrial, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
-/* What stands beside the table of a tuning. */
+/* The notes beside the table of a tuning. */
 
 const textOf = (part: TuningPart) =>
   drawn(tuningKind, buildTuning(part), "table", fileScreen({ columns: 200 })).replaceAll(/\s+/g, " ");
@@ -23,7 +23,7 @@ const triedWith = (
 describe("a setting that failed", () => {
   const failure = buildFailure({ message: "It raised.", hint: "Mend it." });
 
-  it("has its fault instead of a rate or with one, whichever trial it was", () => {
+  it("shows its fault instead of a rate or beside one, whichever trial failed", () => {
     expect(textOf({ tried: [triedWith(sixteen, null, { failure }, {})] })).toContain(
       " 16 no 2 worker-killed ",
     );
@@ -42,12 +42,12 @@ describe("a setting that failed", () => {
     );
   });
 
-  it("has no rough figure", () => {
+  it("or has no rate is not marked as a rough figure", () => {
     expect(textOf({ tried: [triedWith(sixteen, null, {})] })).not.toContain("a rough figure");
   });
 });
 
-it("a setting that was skipped for a reason of its own is no one of several", () => {
+it("settings skipped for the same kind of reason share a line, and a single one has its own", () => {
   const reasons = ["it needs 3 GiB of memory", "it needs 4 GiB of memory"];
   const skipped = reasons.map((reason, i) => ({ setting: usualSetting(12 + i, false), reason }));
   expect(textOf({ skipped: skipped.slice(0, 1) })).toMatch(
@@ -56,14 +56,14 @@ it("a setting that was skipped for a reason of its own is no one of several", ()
   expect(textOf({ skipped })).toContain("it needs 3 GiB of memory; and 1 more for the same reason");
 });
 
-it("an emulated device is reported once", () => {
+it("an emulated device is reported only once", () => {
   const text = textOf({ probe: { notes: [emulatedNote, "another note"] } });
   expect(text).toContain(`! ${emulatedNotice}`);
   expect(text).toContain("another note");
   expect(text).not.toContain(emulatedNote);
 });
 
-it("samples that several workers deliver are told of, by any trial that saw it", () => {
+it("a note reports samples that several workers delivered in any trial", () => {
   const copied = (workers: number, ...copies: (number | null)[]) =>
     triedWith(usualSetting(workers, false), 72, ...copies.map((sampleCopies) => ({ sampleCopies })));
   const text = "one that several deliver counts once";

@@ -40,7 +40,7 @@ const flat = (text: string) => text.replaceAll(/\s+/g, " ");
 const sixteen = usualSetting(16, false);
 
 describe("the header of a tuning", () => {
-  it("says what was measured, with what, on what", () => {
+  it("names the data, the batch, the device, the host and the method", () => {
     const text = render();
     expect(text.split("\n")[0]).toBe("pinbench 0.1.0 tune");
     expect(columnsOf(text, "Data ")?.[1]).toBe("train_data.py:make_dataset");
@@ -52,7 +52,7 @@ describe("the header of a tuning", () => {
     expect(text).not.toContain("Step ");
   });
 
-  it("has the other facts, and what is missing", () => {
+  it("shows step, quota and ranks, and omits unknown facts", () => {
     const text = render({
       probe: { device: null, runtime: null, link: null, stepNs: 70.02e6 },
       machine: { cpuQuota: 2.5, usableCpus: 3, ranks: 3 },
@@ -71,14 +71,14 @@ describe("the header of a tuning", () => {
     ["complete", undefined],
     ["aborted", "! interrupted: these results were measured before that"],
     ["budget", "! the budget ended before the search was done: use --budget 120s"],
-  ] as const)("says when and how it ended: %s", (status, alert) => {
+  ] as const)("says how the search ended: %s", (status, alert) => {
     const text = render({ run: { status } });
     expect(text.split("\n").find((line) => line.startsWith("!"))).toBe(alert);
   });
 });
 
 describe("a row of the table", () => {
-  it("is a setting with its rate, and what it took", () => {
+  it("shows a setting with its rate and the memory that it took", () => {
     const text = render();
     expect(rowOf(text, 0, false)).toEqual(["0", "no", "-", "20.0 ±1.0 %", "0.77", "0.13", "0 B", "0 B"]);
     expect(rowOf(text, 16, true)).toEqual([
@@ -120,7 +120,7 @@ describe("a row of the table", () => {
     expect(render({ tried })).toMatch(/^ +4 +persist +no .*\n +4 +no /m);
   });
 
-  it("has the longest start of its loader, which a running job had already in some trials", () => {
+  it("shows the longest start of its loader in all of its trials", () => {
     const startOf = (...firstNs: number[]) => {
       const trials = firstNs.map((first) => buildTrial({ arrivalsNs: evenly(10, 10e6, first) }));
       const text = render({ tried: [{ ...buildTried(sixteen, 72), trials }] });
@@ -138,7 +138,7 @@ describe("a row of the table", () => {
     expect(flat(text)).toContain("16 workers, not pinned: too few batches arrived for a rate");
   });
 
-  it("has a rough figure's mark, and no interval if that is open", () => {
+  it("marks a rough figure, and shows no interval if that is open", () => {
     const rough = buildScore(72, { low: null, high: null, isSettled: false });
     const tried = [{ ...buildTried(sixteen, 72), score: rough }];
     const text = render({ tried });
@@ -155,14 +155,14 @@ describe("a row of the table", () => {
 
 describe("notes", () => {
   it.each([
-    ["all came from there", [1e9], {}, "Files came from storage: it is part of all figures."],
-    ["little did", [7e6], {}, null],
+    ["all bytes came from it", [1e9], {}, "Files came from storage: it is part of all figures."],
+    ["few bytes came from it", [7e6], {}, null],
     ["the kernel does not report it", [null], {}, null],
-    ["one setting's trials do", [1e9, 0], {}, "it is part of the figures of 0 workers, not pinned alone."],
+    ["one setting read it", [1e9, 0], {}, "it is part of the figures of 0 workers, not pinned alone."],
     ["half of the files were read", [10e6], { fileBytesPerBatch: 2e6 }, "it is part of all figures."],
-    ["cold trials were cold", [20e6, 25e6], { fileBytesPerBatch: 2e6, isCold: true }, null],
+    ["cold trials read it", [20e6, 25e6], { fileBytesPerBatch: 2e6, isCold: true }, null],
     [
-      "one trial did not read it",
+      "one cold trial did not read it",
       [20e6, 0],
       { fileBytesPerBatch: 2e6, isCold: true },
       "--cold had no effect on 1 of 2 settings",
@@ -176,13 +176,13 @@ describe("notes", () => {
     else expect(said).toContain(text);
   });
 
-  it("say where processes are bound wrongly", () => {
+  it("say which processes are bound to a wrong node", () => {
     expect(render({ probe: { bindingFaults: ["rank 0 uses CPUs of NUMA node 1"] } })).toContain(
       "  rank 0 uses CPUs of NUMA node 1\n",
     );
   });
 
-  it("say why no workers were tried, and have the notes of the probe", () => {
+  it("say why no workers were tried, and include the probe's notes", () => {
     const text = render({
       probe: { workersOff: "the batches are cuda tensors", notes: ["This is a model."] },
     });
@@ -202,14 +202,14 @@ describe("persistent workers", () => {
     ["their gain was measured", { recommendation: { setting: usualSetting(8, false), epochs } }, ` ${risk}`],
     ["the script has them", { probe: { kind: "live", startingPoint: usualSetting(4, false) } }, null],
     ["there are no workers", { recommendation: { setting: usualSetting(0, false) } }, null],
-  ] as const)("have a note on their risk: %s", (_, part, note) => {
+  ] as const)("have a note on their risk only if they are recommended: %s", (_, part, note) => {
     if (note === null) expect(text(part as TuningPart)).not.toContain(risk);
     else expect(text(part as TuningPart)).toContain(note);
   });
 });
 
-describe("the outcome", () => {
-  it("begins with the settings as keyword arguments what they bring, and what the limit is", () => {
+describe("the outcome of a tuning", () => {
+  it("begins with the settings as keyword arguments, their rates and the limit", () => {
     expect(flat(render())).toMatch(/^pinbench 0\.1\.0 tune => num_workers=8 pin_memory=False /);
     expect(flat(render())).toContain(
       "=> num_workers=8 pin_memory=False prefetch_factor=2 persistent_workers=True non_blocking=False => 8 workers, not pinned: ",
@@ -219,20 +219,20 @@ describe("the outcome", () => {
     );
   });
 
-  it("shows nothing of how a running job copies, which is unknown", () => {
+  it("omits non_blocking for a running job, whose way of copying is unknown", () => {
     const text = render({ probe: { kind: "live", startingPoint: usualSetting(4, true) } });
     expect(text).toContain("=> num_workers=8 pin_memory=False");
     expect(text).not.toContain("non_blocking");
   });
 
-  it("has no prefetch_factor without workers, and nothing of pinning that was not tried", () => {
+  it("omits prefetch_factor without workers, and pin_memory if pinning was not tried", () => {
     const probe = { device: null, pinningOff: "torch sees no GPU" };
     const text = render({ recommendation: { setting: usualSetting(0, false) }, probe });
     expect(text).toContain("=> num_workers=0 persistent_workers=False\n");
   });
 });
 
-it("is as wide as a terminal, and changes only escapes with colours", () => {
+it("the text of a tuning fits into 100 columns, and colours add only escapes", () => {
   const tried = [
     ...buildTuning().tried,
     buildTried(usualSetting(4, false), null, { failure: buildFailure({ hint: "word ".repeat(60).trim() }) }),

@@ -21,10 +21,10 @@ describe("the choice", () => {
   it.each([
     ["has the fewest workers within 2 %", "16 100, 8 98.1, 6 97.9", "8"],
     ["is the fastest if all others are further away", "16p 100, 8 97", "16p"],
-    ["of as many workers is not pinned", "8p 100, 8 99", "8"],
-    ["has a worker less even if that is pinned", "8 100, 7p 99", "7p"],
-    ["has no workers if they do as well", "0 99, 0p 100, 1 100", "0"],
-    ["allows no more than that, however wide the intervals", "16 100 x3, 8 97.2 ±30 x3", "16"],
+    ["is not pinned if as many workers do as well without", "8p 100, 8 99", "8"],
+    ["has one worker fewer even if that is pinned", "8 100, 7p 99", "7p"],
+    ["has no workers if 0 workers do as well", "0 99, 0p 100, 1 100", "0"],
+    ["allows no more than 2 %, however wide the intervals", "16 100 x3, 8 97.2 ±30 x3", "16"],
   ])("%s", (_, all, chosen) => {
     expect(choice(measured(all))).toBe(chosen);
   });
@@ -33,7 +33,7 @@ describe("the choice", () => {
     expect(choose([], plainRule)).toBeNull();
   });
 
-  it("goes by what a setting is worth, but keeps the user's own number of workers if that is as fast", () => {
+  it("goes by a setting's value, but keeps the user's own number of workers if that is as fast", () => {
     const [busy, spare] = measured("4 99, 6 100") as [Measured, Measured];
     const all = [{ ...busy, value: 80 }, spare];
     expect(choice(all)).toBe("6");
@@ -41,7 +41,7 @@ describe("the choice", () => {
   });
 });
 
-it("costs are workers first, then memory for batches, then persistent workers", () => {
+it("settings are compared by cost: workers first, then memory for batches, then persistence", () => {
   const ascending = [
     usualSetting(0, false),
     usualSetting(0, true),
@@ -56,13 +56,13 @@ it("costs are workers first, then memory for batches, then persistent workers", 
 
 describe("the settings to repeat", () => {
   it.each([
-    ["are the own setting and the choice", "2 50, 8 100", ["2", "8"]],
-    ["are those that may be as good", "8 100 x2, 8p 101", ["8", "8p"]],
-    ["are none that are slower for certain", "2 50 x2, 8 100 x2, 4 80", []],
-    ["are none that are known to be alike", "8 100 ±2 x2, 8p 101 ±2 x2", []],
-    ["are two with an open difference", "8 100 ±3 x2, 8p 103 ±3 x2", ["8p", "8"]],
-    ["are none after three turns", "8 100 ±3 x4, 8p 103 ±3 x4", []],
-    ["are not the only setting", "8 100", []],
+    ["are the user's setting and the choice", "2 50, 8 100", ["2", "8"]],
+    ["include those that may be as good", "8 100 x2, 8p 101", ["8", "8p"]],
+    ["exclude those that are slower for certain", "2 50 x2, 8 100 x2, 4 80", []],
+    ["exclude those that are known to be alike", "8 100 ±2 x2, 8p 101 ±2 x2", []],
+    ["include two with an open difference", "8 100 ±3 x2, 8p 103 ±3 x2", ["8p", "8"]],
+    ["are none after three repetitions", "8 100 ±3 x4, 8p 103 ±3 x4", []],
+    ["exclude a setting that is the only one", "8 100", []],
   ])("%s", (_, all, again) => {
     expect(inDoubt(measured(all), plainRule, usualSetting(2, false)).map(nameOf)).toEqual(again);
   });

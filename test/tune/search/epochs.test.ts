@@ -22,7 +22,7 @@ const tried = (setting: LoaderSetting, firstMs: number[], changes: Partial<Epoch
   return { setting, trials: [{ ...trial, droppedBatches: 0 }] };
 };
 
-describe("what an epoch costs", () => {
+describe("the time lost in an epoch", () => {
   it("is the median of what was measured under a setting", () => {
     const all = [tried(started(2), [100, 900, 120]), tried(started(4), [300])];
     const start = { batches: 1, ns: 120 * ms };
@@ -37,7 +37,7 @@ describe("what an epoch costs", () => {
     expect(epochCost(started(2), all, null)).toMatchObject({ firstBatchNs: 100 * ms });
   });
 
-  it("has the start of the epochs that were seen longest: the last one may be cut off with the trial", () => {
+  it("takes its start from the epochs that were seen longest, as the trial's end may cut one off", () => {
     const starts = [
       { batches: 8, ns: 300 * ms },
       { batches: 8, ns: 320 * ms },
@@ -64,7 +64,7 @@ describe("what an epoch costs", () => {
     });
   });
 
-  it("of another number of workers is computed from the nearest: each takes its time to start", () => {
+  it("of another number of workers is computed from the nearest ones, by the time a worker starts", () => {
     const all = [tried(started(4), [100]), tried(started(16), [420]), tried(usualSetting(8, false), [20])];
     expect(epochCost(started(5), all, 20 * ms)).toMatchObject({ firstBatchNs: 120 * ms, isMeasured: false });
     expect(epochCost(started(8), all, 20 * ms)).toMatchObject({ firstBatchNs: 180 * ms });
@@ -94,7 +94,7 @@ describe("the rate of a job", () => {
   const start = { batches: 1, ns: 150 * ms };
   const cost = { batches: 100, betweenNs: 60 * ms, firstBatchNs: 150 * ms, start, isMeasured: true };
 
-  it("has the batches of an epoch in the time from one epoch's begin to the next", () => {
+  it("is the number of batches of an epoch over the time from its begin to the next one's", () => {
     // 99 gaps of 10 ms, 60 ms between, 150 ms until the first: 1.2 s.
     const score = jobScore(scoreAt(100), cost);
     expect(score.batchesPerSecond).toBeCloseTo(100 / 1.2);
@@ -103,13 +103,13 @@ describe("the rate of a job", () => {
     expect(score.high).toBeCloseTo(100 / (100 / 101 + 0.2));
   });
 
-  it("has all batches of an epoch's start in the time that they took", () => {
+  it("counts the first batches of an epoch with the time that they took", () => {
     // 8 batches in 230 ms, 92 in 920 ms, and 60 ms between.
     const slow = { ...cost, start: { batches: 8, ns: 230 * ms } };
     expect(jobScore(scoreAt(100), slow).batchesPerSecond).toBeCloseTo(100 / 1.21);
   });
 
-  it("keeps ends that are open, and what is rough", () => {
+  it("keeps open ends of an interval, and the mark of a rough figure", () => {
     expect(jobScore({ ...scoreAt(100), isSettled: false }, cost).isSettled).toBe(false);
     const open = { ...scoreAt(100), low: 0, high: Number.POSITIVE_INFINITY };
     expect(jobScore(open, cost)).toMatchObject({ low: 0, high: Number.POSITIVE_INFINITY });

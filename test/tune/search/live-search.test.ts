@@ -78,7 +78,7 @@ describe("in a running job", () => {
     expect(recommendation.gain!.low).toBeGreaterThan(1.15);
   });
 
-  it("its pick is still near the best once its workers are a fifth slower than while it was searched in", async () => {
+  it("the choice is still near the best if workers become a fifth slower after the search", async () => {
     const epochs = { batches: 64, betweenMs: 60, workerStartMs: 15 };
     const light = { ...job, bodyMs: 21, copyMs: 0.1, makeMs: 57, handOverMs: 1.8, epochs, noise: 0.1 };
     const wandering = { ...light, trialNoise: 0.03, drift: { relative: 0.06, batches: 200 } };
@@ -91,11 +91,11 @@ describe("in a running job", () => {
       const rate = trueJobRate(slower, usualSetting(numWorkers, pinMemory));
       good += Number(rate >= 0.97 * Math.max(...rates));
     }
-    // Without time to spare it was so in 31 of 50.
+    // 31 of 50 when workers had no spare time.
     expect(good).toBeGreaterThanOrEqual(38);
   });
 
-  it("the search is not over with a setting that never waits and is slower all the same", async () => {
+  it("the search continues after a setting that never waits but is slower", async () => {
     const tokens = { ...simulatedFacts.batch, bytes: 128 * 2 ** 10 };
     const light = { ...job, bodyMs: 18, copyMs: 0.1, makeMs: 36, handOverMs: 0.9 };
     const heldUp = { trial: 3, factor: 1.15 };
@@ -122,13 +122,13 @@ describe("in a running job", () => {
     expect(waitingShare(trials.find(script(10, false))!)).toBeLessThan(0.01);
     expect(recommendation.setting.pinMemory).toBe(true);
     expect(recommendation.gain!.ratio).toBeCloseTo(42 / 30, 2);
-    // Not where all the copying could not matter, as with tokens.
+    // Not if the copies are too small to matter, as with tokens.
     const tokens = { ...simulatedFacts.batch, bytes: 128 * 2 ** 10 };
     const small = await searchedJob(copying, script(10, false), { facts: { batch: tokens } });
     expect(small.probe.order).toEqual([script(10, false), script(10, false)]);
   });
 
-  it("nothing is confirmed that would not have ended within the budget", async () => {
+  it("no trial is repeated that would not end within the budget", async () => {
     const budgets = [10, 11, 12, 13, 14, 15, 16];
     for (const seconds of budgets) {
       const { probe, trials } = await searchedJob(job, script(4, false), { budgetNs: seconds * 1e9 });
@@ -137,7 +137,7 @@ describe("in a running job", () => {
     }
   });
 
-  it("its own persistent_workers, prefetch_factor and way of copying are kept", async () => {
+  it("the script's persistent_workers, prefetch_factor and way of copying are kept", async () => {
     const start = { ...script(2, false), prefetchFactor: 3, persistentWorkers: true, nonBlocking: false };
     const { trials } = await searchedJob({ ...job, ...noise }, start);
     expect(trials.tried.length).toBeGreaterThan(2);
@@ -149,7 +149,7 @@ describe("in a running job", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  it("no setting is without workers, unless that may win", async () => {
+  it("settings without workers are tried only if they may win", async () => {
     const counts = async (makeMs: number) =>
       (await searchedJob({ ...job, ...noise, makeMs }, script(1, false))).probe.order.map(
         ({ numWorkers }) => numWorkers,
@@ -211,7 +211,7 @@ describe("on a machine whose speed wanders by 6 %, and which is 8 % faster in th
   const bytes = { tokens: 2 ** 18, images: 9e6 };
 
   it.each(["tokens", "images"] as const)(
-    "the choice for %s is as good in nine of ten searches",
+    "the choice for %s is within 3 % of the best in nine of ten searches",
     async (kind) => {
       const of = kinds[kind];
       const facts = { batch: { ...simulatedFacts.batch, bytes: bytes[kind] } };
@@ -236,7 +236,7 @@ describe("on a machine whose speed wanders by 6 %, and which is 8 % faster in th
       });
       if (trueJobRate(few, recommendation.setting) > 1.2 * trueJobRate(few, script(0, false))) ++good;
     }
-    // While a gain had to be beyond its interval it was so in 32 of 40.
+    // 32 of 40 when a gain had to be outside its interval.
     expect(good).toBeGreaterThanOrEqual(36);
   });
 

@@ -28,19 +28,16 @@ it.each([
   [usualSetting(8, true, 4), null, 64],
   [usualSetting(8, false), 20, 10],
   [usualSetting(8, false), 1, 1],
-])(
-  "of %j with epochs of %s batches %i are dropped: twice those in flight, half an epoch at most",
-  (setting, length, dropped) => {
-    expect(droppedBatches(setting, length)).toBe(dropped);
-  },
-);
+])("a trial of %j with epochs of %s batches drops the first %i", (setting, length, dropped) => {
+  expect(droppedBatches(setting, length)).toBe(dropped);
+});
 
 describe("the steady state", () => {
-  it("is that of the batches after the dropped ones, from the arrival of the last of those", () => {
+  it("is measured from the arrival of the last dropped batch", () => {
     const madeAhead = evenly(4, 0.1 * ms, 500 * ms);
     const steady = steadyState([...madeAhead, ...evenly(20, 10 * ms, 510.3 * ms)], 4, 1)!;
     expect(steady.durationNs).toBeCloseTo(200 * ms, 0);
-    // However even they are: ±1 %.
+    // At least ±1 %, however even the gaps are.
     const { batchesPerSecond, low, high } = steady;
     expect([low, batchesPerSecond, high].map((rate) => rate.toFixed(3))).toEqual([
       "99.010",
@@ -49,14 +46,14 @@ describe("the steady state", () => {
     ]);
   });
 
-  it("is not known until a cycle was timed", () => {
+  it("is unknown until a whole cycle of the workers was timed", () => {
     expect(steadyState([], 2, 1)).toBeNull();
     expect(steadyState([ms, 2 * ms, 2 * ms], 2, 1)).toBeNull();
     expect(steadyState(evenly(11, ms), 8, 4)).toBeNull();
     expect(steadyState(evenly(12, ms), 8, 4)).toMatchObject({ cycles: 1 });
   });
 
-  it("is that of whole cycles, wherever in a burst it ends", () => {
+  it("is the rate of whole cycles, wherever in a burst it ends", () => {
     // Four workers deliver at once, every 40 ms: 100 batches a second.
     const bursts = Array.from({ length: 48 }, (_, batch) => (Math.floor(batch / 4) * 40 + (batch % 4)) * ms);
     for (const length of [28, 29, 30, 31, 44, 45, 47, 48]) {
@@ -73,7 +70,7 @@ describe("the steady state", () => {
     expect(steadyState(uneven, 2, 1)?.high).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("has the interval of batch means: five blocks of a cycle each, by hand", () => {
+  it("has the interval of batch means that a hand calculation of five blocks gives", () => {
     // Cycles of 8 to 12 ms: the squares about their mean of 10 ms are 4 + 1 + 0 + 1 + 4 = 10 ms², the standard error of
     // their sum sqrt(10 x 5 / 4) = 3.53553 ms, and Student's t for 4 degrees of freedom 2.77645: 0.196325 of 50 ms. The 1 %
     // that no interval goes below is added in squares.
@@ -83,7 +80,7 @@ describe("the steady state", () => {
     expect(steadyState(arrivalsNs, 2, 1)!.high).toBeCloseTo(100 / (1 - half), 3);
   });
 
-  it("has at most ten blocks, which may differ by a cycle", () => {
+  it("is divided into at most ten blocks, which may differ by a cycle", () => {
     // 11 cycles: ten blocks, the last one of two. One cycle of the first block takes 10 ms longer than the others' 10 ms:
     // beyond their share of 120 ms in 11 cycles that is +9.0909, 8 x -0.9091 and -1.8182 ms, 92.562 ms² in all.
     const arrivals = evenly(13, 10 * ms).map((time, batch) => time + (batch > 1 ? 10 * ms : 0));
@@ -92,7 +89,7 @@ describe("the steady state", () => {
     expect(low).toBeCloseTo(batchesPerSecond / (1 + half), 3);
   });
 
-  it.each([16, 17, 27, 103])("counts a late batch for its interval, wherever in %i it is", (batches) => {
+  it.each([16, 17, 27, 103])("gets a wide interval from a late batch, wherever among %i it is", (batches) => {
     for (let late = 0; late < batches; ++late) {
       const arrivals = evenly(batches + 2, ms).map(
         (time, batch) => time + (batch >= late + 2 ? 400 * ms : 0),
@@ -104,7 +101,7 @@ describe("the steady state", () => {
 });
 
 describe("the score of a trial", () => {
-  it("is rough until four cycles came behind the dropped batches", () => {
+  it("is rough until four cycles have come after the dropped batches", () => {
     const isSettled = (batches: number) => scoreOf(evenly(batches, 10 * ms), two)?.isSettled;
     expect(isSettled(8 + 4 * 2 - 1)).toBe(false);
     expect(isSettled(8 + 4 * 2)).toBe(true);
@@ -143,13 +140,13 @@ function noisy(batches: number, spread: number): number[] {
   });
 }
 
-describe("a trial has enough batches", () => {
+describe("a trial", () => {
   const isEnough = (arrivalsNs: number[], { setting = none, best = null as number | null, rule = {} } = {}) =>
     enoughFor(setting, { ...stopping, ...rule }, best === null ? null : scoreAt(best))(arrivalsNs);
 
   it.each([
     ["not before half a second", evenly(51, 10 * ms), {}, false],
-    ["when its interval is narrow then", evenly(52, 10 * ms), {}, true],
+    ["when its interval is narrow after half a second", evenly(52, 10 * ms), {}, true],
     ["not while its interval is wide", noisy(60, 1), {}, false],
     [
       "not after less than ten cycles, which look alike by chance",
@@ -165,12 +162,12 @@ describe("a trial has enough batches", () => {
       true,
     ],
     ["not while it has no interval", evenly(5, 700 * ms), {}, false],
-    ["when all of its time is up", [21e9], { setting: four }, true],
-    ["when it cannot win", noisy(60, 1), { best: 200 }, true],
-    ["not when it may win", noisy(60, 1), { best: 101 }, false],
-    ["not when nothing may be ruled out", noisy(60, 1), { best: 200, rule: { tolerance: 1 } }, false],
-    ["not without any", [], {}, false],
-  ])("to end %s", (_, arrivalsNs, options, verdict) => {
+    ["when its whole time is up", [21e9], { setting: four }, true],
+    ["when it cannot become the best", noisy(60, 1), { best: 200 }, true],
+    ["not while it may become the best", noisy(60, 1), { best: 101 }, false],
+    ["not early if nothing may be ruled out", noisy(60, 1), { best: 200, rule: { tolerance: 1 } }, false],
+    ["not without any batch", [], {}, false],
+  ])("ends %s", (_, arrivalsNs, options, verdict) => {
     expect(isEnough(arrivalsNs, options)).toBe(verdict);
   });
 });
@@ -187,11 +184,11 @@ describe("the deviation between trials", () => {
     expect(deviationOf([scores(100, 110), scores(50, 46), scores(20, 22)]).relative).toBeGreaterThan(0.04);
   });
 
-  it("is not made large by one trial of three that was disturbed", () => {
+  it("stays small if one trial of three was disturbed", () => {
     expect(deviationOf([scores(100, 50, 101)]).relative).toBeLessThan(0.04);
   });
 
-  it("makes intervals that hold the truth in 95 % or so, for machines from quiet to unquiet", () => {
+  it("gives intervals that hold the true rate in more than 90 %, on quiet and noisy machines", () => {
     const { normals } = seeded(3);
     for (const noise of [0.01, 0.03, 0.05]) {
       let held = 0;
@@ -210,7 +207,7 @@ describe("the deviation between trials", () => {
 describe("the trials of a setting together", () => {
   const deviation = { relative: 0.02, degreesOfFreedom: 8 };
 
-  it("have the own score of a single trial, except in comparisons", () => {
+  it("have the score of a single trial, which is more uncertain in comparisons", () => {
     const [one] = scores(100);
     expect(pooledScore([one!], deviation)).toEqual(one);
     expect(uncertainty([{ score: one!, trials: 1 }], deviation)).toBeGreaterThan(0.04);
@@ -224,7 +221,7 @@ describe("the trials of a setting together", () => {
     expect(pooledScore(scores(100, 50, 101), deviation)!.batchesPerSecond).toBe(100);
   });
 
-  it("are never below 0, and those of a median a quarter wider than those of a mean", () => {
+  it("have intervals that are never below 0, and a quarter wider for a median than for a mean", () => {
     expect(pooledScore(scores(100, 100), { relative: 2, degreesOfFreedom: 3 })!.low).toBe(0);
     // 1.96 standard errors of 10 %, of a mean of two and of a median of three.
     const halfOf = (...rates: number[]) =>
@@ -238,7 +235,7 @@ describe("the trials of a setting together", () => {
     expect(pooledScore([4, 5, 9].map(open), deviation)).toEqual(open(5));
   });
 
-  it("are those that are settled, if there are any", () => {
+  it("count only if they are settled, unless none is", () => {
     const [settled] = scores(100);
     const rough = { ...scoreAt(500), isSettled: false };
     expect(counted([rough, settled!])).toEqual([settled]);
@@ -253,11 +250,11 @@ describe("the share of a loop's time that it waits", () => {
   };
 
   it.each([
-    ["of the middle trial", [trial(60, 2), trial(60, 9), trial(60, 4)], 0.4],
-    ["of trials with more than their first batches", [trial(10, 9), trial(60, 2)], 0.2],
-    ["of trials with only first batches, if there are no longer trials", [trial(10, 9)], 0.9],
+    ["that of the middle trial", [trial(60, 2), trial(60, 9), trial(60, 4)], 0.4],
+    ["that of trials with more than their first batches", [trial(10, 9), trial(60, 2)], 0.2],
+    ["that of trials with only first batches, if there are no longer trials", [trial(10, 9)], 0.9],
     ["unknown without a wait", [trial(60, null)], null],
-  ])("is that %s", (_, trials, share) => {
+  ])("is %s", (_, trials, share) => {
     expect(waitingShare({ trials, score: scoreAt(100) })).toEqual(
       share === null ? null : expect.closeTo(share),
     );

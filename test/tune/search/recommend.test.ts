@@ -28,11 +28,11 @@ async function recommended(
   return recommend(trials);
 }
 
-it("is absent if nothing was measured", async () => {
+it("a recommendation is absent if nothing was measured", async () => {
   expect(await recommended([])).toBeNull();
 });
 
-it("is the cheapest of the fastest, with its rate", async () => {
+it("a recommendation is the cheapest of the fastest settings, with its rate", async () => {
   const result = await recommended([
     [none, 22],
     [usualSetting(16, false), 9.9],
@@ -43,7 +43,7 @@ it("is the cheapest of the fastest, with its rate", async () => {
   expect(result?.loaderGBps).toBeCloseTo(3.8535, 3);
 });
 
-describe("in a running job", () => {
+describe("a recommendation in a running job", () => {
   const live = { kind: "live", startingPoint: none } as const;
   const check = { check: "keeps", message: "The data set keeps its samples." } as const;
 
@@ -72,7 +72,7 @@ describe("in a running job", () => {
     ).toMatchObject({ setting: eight });
   });
 
-  it("stays there too if objects do not pickle, or if workers would use up the memory", async () => {
+  it("stays at the script's own number if objects do not pickle, or workers would use up memory", async () => {
     for (const changes of [
       { failure: failureOf("not-picklable") },
       { workerPrivateBytes: 2 ** 30, workerEpochBytes: 2 ** 43 },
@@ -94,11 +94,11 @@ describe("in a running job", () => {
   });
 
   it.each([
-    ["one trial each, and apart", 100, [none, eight], { setting: eight }],
-    ["one rough trial", 9, [none, eight], { setting: none, undecided: { setting: eight } }],
+    ["one clearly different trial of each", 100, [none, eight], { setting: eight }],
+    ["one rough trial of each", 9, [none, eight], { setting: none, undecided: { setting: eight } }],
     // The first trial of a search does not count.
-    ["rough trials, twice", 9, [none, eight, none, eight, none], { setting: eight }],
-  ])("with %s, is what is shown to be better than the script's own", async (_, batches, order, decided) => {
+    ["two rough trials of each", 9, [none, eight, none, eight, none], { setting: eight }],
+  ])("leaves the script's setting only for a proven gain: after %s", async (_, batches, order, decided) => {
     const probe = new ScriptedProbe(
       (setting) =>
         trialOf(setting, evenly(setting === eight ? batches : 100, setting === eight ? 10 * ms : 14 * ms)),
@@ -112,7 +112,7 @@ describe("in a running job", () => {
   });
 });
 
-describe("the limit", () => {
+describe("the limit of the recommended setting", () => {
   const limitOf = async (...args: Parameters<typeof recommended>) => (await recommended(...args))?.limit;
 
   it("is the step, if it hides loading", async () => {
@@ -138,7 +138,7 @@ describe("the limit", () => {
     expect(await limitOf([[pinned, 20]], { facts: { link } })).not.toBe("link");
   });
 
-  it("is the link for pageable batches if these are copied, also with a step", async () => {
+  it("is the link's pageable rate if batches are not pinned, also with a step", async () => {
     const link = { pinnedBytesPerSecond: 54e9, pageableBytesPerSecond: 4e9 };
     expect(await limitOf([[eight, 10]], { facts: { link } })).toBe("link");
     expect(await limitOf([[eight, 10]], { facts: { link, stepNs: 9e6 } })).toBe("link");
@@ -166,7 +166,7 @@ describe("the limit", () => {
     ).toBe("workers");
   });
 
-  it("is the hand-over if they could make more, and unknown if making was not timed", async () => {
+  it("is the hand-over if workers could make more, and unknown if making was not timed", async () => {
     expect(
       await limitOf(
         [
@@ -188,19 +188,19 @@ describe("the limit", () => {
     expect(await limitOf(settings, { makeMs: 160, workerMakeMs: null })).toBe("unknown");
   });
 
-  it("is the training process wherever it makes the batches", async () => {
+  it("is the training process if that makes the batches", async () => {
     const facts = { device: null, link: null };
     expect(await limitOf([[none, 10]], { makeMs: 1, facts })).toBe("process");
     expect(await limitOf([[none, 10]], { makeMs: 3 })).toBe("process");
   });
 
-  it("is the training process in a running job without workers, whose copies are no part of what it waits for", async () => {
+  it("is the training process in a running job without workers, as copies are no part of the wait", async () => {
     const facts = { kind: "live", link: null, startingPoint: none } as const;
     expect(await limitOf([[none, 30]], { makeMs: 4, facts })).toBe("process");
     expect(await limitOf([[none, 30]], { makeMs: 0.8, facts })).toBe("step");
   });
 
-  it("is the training process also beside a step, whose time is no time of the data", async () => {
+  it("is the training process also with a step, as a step's time is not the data's", async () => {
     const facts = { stepNs: 30 * ms };
     expect(
       await limitOf(
@@ -218,7 +218,7 @@ it.each([
   [70, 70, 0],
   [70, 69, 0],
   [70, 140, 0.5],
-])("of a step of %i ms, %i ms from batch to batch are %f for the data", async (step, batch, share) => {
+])("with %i ms steps and %i ms from batch to batch, the data's share is %f", async (step, batch, share) => {
   const result = await recommended([[eight, batch]], { facts: { stepNs: step * ms } });
   expect(result?.dataShareOfStep).toBeCloseTo(share, 6);
 });
@@ -257,12 +257,12 @@ describe("what pinning saves", () => {
     );
     expect(pinning?.numWorkers).toBe(8);
     expect(pinning?.savedNsPerBatch).toBeCloseTo(0.1 * ms, -1);
-    // Of a trial each, which do not tell 12 ms from 11.9.
+    // One trial each cannot distinguish 12 ms from 11.9.
     expect(pinning!.savedNsLow).toBeLessThan(0);
     expect(pinning!.savedNsHigh).toBeGreaterThan(0.1 * ms);
   });
 
-  it("is given for the nearest number measured both ways; below 0 it costs", async () => {
+  it("is given for the nearest number of workers measured both ways, below 0 if pinning costs time", async () => {
     const pinning = await pinningOf(
       [none, 22],
       [usualSetting(0, true), 20],
@@ -274,7 +274,7 @@ describe("what pinning saves", () => {
     expect(pinning?.savedNsPerBatch).toBeCloseTo(-3 * ms, -1);
   });
 
-  it("is not given for settings that differ in more", async () => {
+  it("is not given for settings that differ in more than pinning", async () => {
     expect(await pinningOf([eight, 12], [usualSetting(8, true, 4), 10])).toBeNull();
     expect(await pinningOf([eight, 12], [usualSetting(4, true), 10])).toBeNull();
     const restarted = { ...usualSetting(8, true), persistentWorkers: false };
@@ -282,7 +282,7 @@ describe("what pinning saves", () => {
   });
 });
 
-describe("what it gains over the starting point", () => {
+describe("the gain over the starting point", () => {
   it("has an interval as soon as both were tried again", async () => {
     const once = await recommended([
       [none, 20],
@@ -303,12 +303,12 @@ describe("what it gains over the starting point", () => {
     expect(gain?.ratio).toBeCloseTo(20 / 10.1);
     expect(gain?.low).toBeGreaterThan(1.8);
     expect(gain?.high).toBeLessThan(2.2);
-    // The ends are as far apart from it, as factors, and not equal to it.
+    // Both ends differ from the ratio by the same factor.
     expect(gain!.high! / gain!.ratio).toBeCloseTo(gain!.ratio / gain!.low!, 9);
     expect(gain!.high! / gain!.ratio).toBeGreaterThan(1.01);
   });
 
-  it("is absent if it is the starting point, or that has no rate", async () => {
+  it("is absent if the starting point is recommended, or has no rate", async () => {
     expect((await recommended([[none, 20]]))?.gain).toBeNull();
     expect((await recommended([[eight, 20]]))?.gain).toBeNull();
   });

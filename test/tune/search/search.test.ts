@@ -63,7 +63,7 @@ describe("the choice", () => {
     }
   });
 
-  it("is all workers if making samples is the limit, of as many CPUs as there are", async () => {
+  it("is as many workers as allowed if making samples is the limit", async () => {
     const slow = { ...usual, makeMs: 400, contention: 0.002 };
     const few = await searched(new SimulatedProbe(slow), { maxWorkers: 4 });
     expect(chosen(few)).toMatchObject({ numWorkers: 4, pinMemory: false });
@@ -78,7 +78,7 @@ describe("the choice", () => {
   });
 });
 
-describe("of 40 loaders at random", () => {
+describe("for 40 random loaders", () => {
   interface Outcome {
     loader: SimulatedLoader;
     share: number;
@@ -125,15 +125,15 @@ describe("of 40 loaders at random", () => {
     }
   });
 
-  it("takes at most 40 s of 60, and usually 18 s, confirming included", async () => {
+  it("the search takes at most 40 s of 60, and usually 18 s, repeated trials included", async () => {
     const spentS = (await searchAll()).map(({ spentNs }) => spentNs / 1e9).sort((a, b) => a - b);
     expect(spentS.at(-1)).toBeLessThanOrEqual(40);
     expect(spentS[20]).toBeLessThanOrEqual(18);
   });
 });
 
-describe("the tried settings", () => {
-  it("begin with DataLoader's defaults, then pinned, then many workers", async () => {
+describe("the search", () => {
+  it("begins with DataLoader's defaults, then pinned, then many workers", async () => {
     const probe = new SimulatedProbe(costly);
     await searched(probe);
     expect(probe.order.slice(0, 4)).toEqual([
@@ -162,14 +162,14 @@ describe("the tried settings", () => {
     expect(chosen(trials).numWorkers).toBeGreaterThan(6);
   });
 
-  it("is not pinned if pinning is useless", async () => {
+  it("tries no pinning if pinning is useless", async () => {
     const probe = new SimulatedProbe(pinnedWins, { ...simulatedFacts, pinningOff: "torch sees no GPU" });
     const trials = await searched(probe);
     expect(probe.order.some(({ pinMemory }) => pinMemory)).toBe(false);
     expect(chosen(trials).numWorkers).toBeGreaterThanOrEqual(7);
   });
 
-  it("has no workers if they are useless", async () => {
+  it("tries no workers if they are useless", async () => {
     const probe = new SimulatedProbe(costly, { ...simulatedFacts, workersOff: "batches are CUDA tensors" });
     const trials = await searched(probe);
     expect(probe.order.every(({ numWorkers }) => numWorkers === 0)).toBe(true);
@@ -183,7 +183,7 @@ describe("the tried settings", () => {
     expect(chosen(trials).numWorkers).toBe(maxWorkers);
   });
 
-  it("has prefetch_factor 1 if /dev/shm is too small for more, and no more workers than it holds", async () => {
+  it("tries prefetch_factor 1 if /dev/shm is too small for more, and no more workers than fit", async () => {
     const { bytes } = simulatedFacts.batch;
     const limits = limitsOf({ sharedMemoryBytes: 10 * bytes });
     const probe = new SimulatedProbe(costly);
@@ -216,13 +216,13 @@ class FailingProbe extends SimulatedProbe {
 }
 
 describe("settings that fail", () => {
-  it("leave the choice to the others", async () => {
+  it("leave a choice among the others", async () => {
     const trials = await searched(new FailingProbe(({ numWorkers }) => numWorkers > 11));
     expect(chosen(trials).numWorkers).toBeGreaterThanOrEqual(6);
     expect(chosen(trials).numWorkers).toBeLessThanOrEqual(11);
   });
 
-  it("are few if every setting with workers fails: the number of workers is halved each time", async () => {
+  it("remain few if all settings with workers fail, as the number of workers is halved each time", async () => {
     const probe = new FailingProbe(({ numWorkers }) => numWorkers > 0);
     const trials = await searched(probe);
     expect(chosen(trials).numWorkers).toBe(0);
@@ -267,8 +267,8 @@ describe("a search", () => {
 
 it.each([
   ["preferred if trials had no step, during which 0 workers would load no batch", null, 1.1, true],
-  ["not preferred where 0 workers are faster by far", null, 1.4, false],
-  ["not preferred beside a step, which shows it", 1e6, 1.1, false],
+  ["not preferred if 0 workers are faster by far", null, 1.4, false],
+  ["not preferred if trials had a step, which shows their benefit", 1e6, 1.1, false],
 ])("workers are %s", async (_, stepNs, factor, hasWorkers) => {
   const facts = { ...simulatedFacts, stepNs, pinningOff: "torch sees no GPU" };
   const probe = new ScriptedProbe((setting) => {

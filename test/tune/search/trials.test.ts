@@ -29,16 +29,16 @@ describe("a setting that is tried again", () => {
   };
 
   it.each([
-    ["has a score of its first trial alone", [10], 100, 1],
+    ["has the score of its first trial if there is no other", [10], 100, 1],
     ["forgets a search's first trial, which warms up", [10, 8], 125, 1],
-    ["has the middle of its other trials", [20, 10, 8, 8.1], 1e3 / 8.1, 3],
+    ["has the median of its later trials", [20, 10, 8, 8.1], 1e3 / 8.1, 3],
   ] as const)("%s", async (_, gaps, rate, count) => {
     const trials = await measuredAt(...gaps);
     expect(trials.tried).toMatchObject([{ trials: gaps.map(() => ({})), count }]);
     expect(trials.measured[0]!.score.batchesPerSecond).toBeCloseTo(rate);
   });
 
-  it("forgets a search's first trial for the next settled one, if those between are cut off", async () => {
+  it("forgets a search's first trial once another is settled, even if trials between were cut off", async () => {
     const cutOff = (setting: LoaderSetting) =>
       trialOf(setting, evenly(12, 0.1 * ms, 5 * ms), { aborted: true });
     const probe = new ScriptedProbe((setting, time) =>
@@ -67,7 +67,7 @@ describe("a setting that is tried again", () => {
     ["live", 9, 4],
     ["live", 1000, 16],
   ] as const)(
-    "in a probe of kind %s with epochs of %i batches leaves out %i of them",
+    "in a probe of kind %s with epochs of %i batches leaves out its first %i batches",
     async (kind, epochBatches, dropped) => {
       const facts = { ...simulatedFacts, kind, epochBatches };
       const trials = trialsOf(
@@ -80,7 +80,7 @@ describe("a setting that is tried again", () => {
   );
 });
 
-describe("what a setting is worth", () => {
+describe("the value of a setting in the choice", () => {
   const worthOf = async (setting: LoaderSetting, facts: Partial<ProbeFacts>, makeMs: number) => {
     const probe = new ScriptedProbe(
       (one) => ({ ...steady(one, 10), makeNsPerBatch: makeMs * ms, waitNsPerBatch: 0 }),
@@ -103,7 +103,7 @@ describe("what a setting is worth", () => {
   });
 });
 
-describe("the setting for a number of workers", () => {
+describe("the setting to try for a number of workers", () => {
   const own = { ...usualSetting(2, false, 7), persistentWorkers: true, nonBlocking: true };
   const restarting = { ...own, persistentWorkers: false };
   const trialsFor = (startingPoint: LoaderSetting | null, kind: "live" | "torch", firstBatchMs = 0) =>
@@ -118,7 +118,7 @@ describe("the setting for a number of workers", () => {
       ),
     );
 
-  it("in a running job keeps what the script has", () => {
+  it("keeps the script's other options in a running job", () => {
     const trials = trialsFor(own, "live");
     expect(trials.settingOf(8, true)).toEqual({ ...own, numWorkers: 8, pinMemory: true });
     expect(trials.settingOf(8, true, 1).prefetchFactor).toBe(1);
@@ -131,7 +131,7 @@ describe("the setting for a number of workers", () => {
     [5, false],
     [50, true],
   ])(
-    "persists if starting workers for %i ms takes a notable part of an epoch: %s",
+    "has persistent workers if starting them for %i ms is a notable part of an epoch: %s",
     async (firstMs, persists) => {
       const trials = trialsFor(restarting, "live", firstMs);
       expect(trials.settingOf(2, false).persistentWorkers).toBe(false);
@@ -142,7 +142,7 @@ describe("the setting for a number of workers", () => {
 });
 
 describe("a setting that fails", () => {
-  it("is tried, and not measured, however many batches came until then", async () => {
+  it("counts as tried but has no rate, however many batches came before the failure", async () => {
     const failing = (setting: LoaderSetting) => ({
       ...steady(setting, 1),
       failure: failureOf("worker-killed"),
@@ -160,7 +160,7 @@ describe("a setting that fails", () => {
     expect(trials.isOver).toBe(false);
   });
 
-  it("the second time is not measured either", async () => {
+  it("in its second trial loses the rate of its first", async () => {
     const trials = trialsOf(
       new ScriptedProbe((setting, time) => ({
         ...steady(setting, 10),
@@ -175,7 +175,7 @@ describe("a setting that fails", () => {
     expect(trials.measured).toEqual([]);
   });
 
-  it("as its data end is measured: that is no fault of the setting", async () => {
+  it("because its data ended keeps its rate", async () => {
     const trials = trialsOf(
       new ScriptedProbe((setting) => ({ ...steady(setting, 10), failure: failureOf("data-ended") })),
     );
@@ -216,7 +216,7 @@ describe("a setting that does not fit", () => {
     ]);
   });
 
-  it("by what workers were found to hold is skipped from then on, and earlier trials count", async () => {
+  it("because of memory that workers were found to hold is skipped; its earlier trials count", async () => {
     const limits = limitsOf({ memoryAvailableBytes: 2e9 });
     const probe = new ScriptedProbe((setting) => ({
       ...steady(setting, 10),
@@ -234,7 +234,7 @@ describe("a setting that does not fit", () => {
   });
 });
 
-it("reports before each trial the setting and the best so far, and stops trials that cannot beat it", async () => {
+it("a search reports setting and best before each trial, and stops trials that cannot win", async () => {
   const told: [LoaderSetting, Measured | null][] = [];
   const enough: boolean[] = [];
   const probe = {
@@ -258,7 +258,7 @@ it("reports before each trial the setting and the best so far, and stops trials 
   expect(enough).toEqual([false, true, false]);
 });
 
-it("stops a trial that is slower within epochs: what the best loses between them is no time of a trial", async () => {
+it("a trial that is slower within epochs is stopped, whatever the best loses between epochs", async () => {
   const ended: boolean[] = [];
   const gaps = [10, 12, 10];
   const epochTurns = [{ batches: 60, betweenNs: 600 * ms, firstBatchNs: 10 * ms }];
@@ -276,7 +276,7 @@ it("stops a trial that is slower within epochs: what the best loses between them
   expect(ended).toEqual([false, true, false]);
 });
 
-it("the start of an epoch that no worker delays is reckoned by the shortest time for a batch", async () => {
+it("the start of an epoch with persistent workers is estimated as the shortest time of a batch", async () => {
   const own = { ...four, persistentWorkers: false };
   const epochTurns = [{ batches: 60, betweenNs: 0, firstBatchNs: 400 * ms }];
   const probe = new ScriptedProbe(

@@ -33,7 +33,7 @@ describe("a data set is refused for", () => {
 
 describe("a DataLoader", () => {
   const loader = given("data_sets.py:make_loader", {}, [1, 20]);
-  it("has its settings taken over", () => {
+  it("has its settings taken as the search's starting point", () => {
     const { facts, trials } = loader();
     expect(facts).toMatchObject({
       batch: { samples: 6 },
@@ -97,7 +97,7 @@ describe("an IterableDataset", () => {
 
 describe("batches", () => {
   const holder = given("data_sets.py:make_holders", {}, [1, 3]);
-  it("of a type of their own have notes on what torch does not do with them", () => {
+  it("of a class without pin_memory() are noted, as torch does not pin them", () => {
     const { facts, trials } = holder();
     expect(facts?.notes).toEqual([
       "Batches hold a Holder, which has no pin_memory(): torch silently does not pin it.",

@@ -21,7 +21,7 @@ import {
 
 skipWithoutTorch();
 
-it("an abort ends a trial with what there is, and the probe goes on", async () => {
+it("an abort ends a trial with the batches so far, and the probe can run the next one", async () => {
   const probe = await openFor("data_sets.py:make", { batchSize: 4, python: testPython });
   const controller = new AbortController();
   const trial = await probe.measure(
@@ -54,13 +54,13 @@ it("an abort ends a trial with what there is, and the probe goes on", async () =
   await expectNothingLeft();
 });
 
-it("a trial that was killed has its waiting times until then", async () => {
+it("a trial reports its waiting times even if its Python has to be killed at the end", async () => {
   const probe = await openFor("faulty.py:SlowFrom", { batchSize: 1, kwargs: { good: 20, seconds: 60 } });
   const trial = await probe.measure(workers(0), until(4));
   expect(trial).toMatchObject({ failure: null, waitNsPerBatch: expect.any(Number) });
 });
 
-it("lets go of the streams that a detached process holds", async () => {
+it("closing a probe closes the pipes that a detached process still holds", async () => {
   const path = join(temporaryFolder(), "pid");
   const pipes = () => process.getActiveResourcesInfo().filter((name) => name === "PipeWrap").length;
   const before = pipes();
@@ -80,7 +80,7 @@ it("lets go of the streams that a detached process holds", async () => {
 it.each([
   ["/etc/passwd/python3", "/etc/passwd/python3 cannot be run (ENOTDIR)."],
   ["/etc/passwd", "/etc/passwd cannot be run (EACCES)."],
-])("leaves nothing behind if the Python cannot be started: %s", async (python, message) => {
+])("a probe leaves no files behind if its Python cannot be started: %s", async (python, message) => {
   const opening = openTorchProbe(options("faulty.py:raising", { batchSize: 2, python }));
   await expect(opening).rejects.toMatchObject({ kind: "usage", message });
   expect(leftFiles()).toEqual([]);

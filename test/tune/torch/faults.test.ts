@@ -17,7 +17,7 @@ function failureOf({ aborted, failure }: Trial): TrialFailure {
   return failure;
 }
 
-describe("one data set that fails in many ways", () => {
+describe("the failure of a data set", () => {
   /** The file that says how; and the probe, whose process goes on wherever it can. */
   const path = join(mkdtempSync(join(tmpdir(), "faults-")), "action");
   let opened: Promise<Probe> | null = null;
@@ -33,7 +33,7 @@ describe("one data set that fails in many ways", () => {
     rmSync(dirname(path), { recursive: true });
   });
 
-  it("an exception, in a worker and without one", async () => {
+  it("is reported for an exception, in a worker and without workers", async () => {
     const inWorker = failureOf(await switchedTo("anywhere: error", workers(2)));
     expect(inWorker).toMatchObject({ fault: "dataset-raised", everywhere: false });
     expect(inWorker.message).toMatch(
@@ -52,13 +52,13 @@ describe("one data set that fails in many ways", () => {
   it.each<[action: string, fault: Fault, message: RegExp]>([
     ["killed", "worker-killed", /^(A worker was killed \(SIGKILL\)|The kernel killed a worker)/],
     ["exit 3", "worker-killed", /^A worker ended by itself, with exit code 3\.$/],
-  ])("%s, in a worker", async (action, fault, message) => {
+  ])("is reported for a worker that ends in this way: %s", async (action, fault, message) => {
     const failure = failureOf(await switchedTo(`in workers: ${action}`, workers(2)));
     expect(failure).toMatchObject({ fault, message: expect.stringMatching(message), everywhere: false });
     expect(failure.hint).not.toBeNull();
   });
 
-  it("a hang is reported with its place, and the next trial runs in another process", async () => {
+  it("is reported for a hang with its place, and the next trial runs in another process", async () => {
     const control = until(200, { timeoutNs: 6e9 });
     const failure = failureOf(await switchedTo("in workers: hang", workers(1), control));
     expect(failure.fault).toBe("hang");
@@ -69,7 +69,7 @@ describe("one data set that fails in many ways", () => {
     expect(await switchedTo("in workers: nothing", workers(1), until(2))).toMatchObject({ failure: null });
   });
 
-  it("a crash or exit of the Python process, after which the next trial runs in another process", async () => {
+  it("is reported for a crash or exit of Python, and the next trial runs in another process", async () => {
     const crash = failureOf(await switchedTo("anywhere: read of address 0", workers(0)));
     expect(crash.fault).toBe("probe-died");
     expect(crash.message).toMatch(
@@ -80,21 +80,21 @@ describe("one data set that fails in many ways", () => {
   });
 });
 
-it("faults are named even if a data set removes the current folder", async () => {
+it("the failure of a data set is reported even if that removes the current folder", async () => {
   const probe = await openFor("faulty.py:InFolderThatGoes", { batchSize });
   const failure = failureOf(await probe.measure(workers(1), until(5)));
   expect(failure.message).toMatch(/in a worker: ValueError: sample \d+ is bad \(\/.*faulty\.py:\d+\)\.$/);
 });
 
-describe("what cannot be sent", () => {
-  it("a data set, to a worker that is spawned", async () => {
+describe("a failure to send is reported for", () => {
+  it("a data set that cannot be pickled for a spawned worker", async () => {
     const probe = await openFor("faulty.py:unpicklable");
     const failure = failureOf(await probe.measure(workers(1), until(200)));
     expect(failure.fault).toBe("not-picklable");
     expect(failure.message).toMatch(/^The data set cannot be sent to a worker: .*local object/);
   });
 
-  it("more tensors than there may be open files", async () => {
+  it("batches of more tensors than there may be open files", async () => {
     const limited = await openFor("faulty.py:ManyTensors", { batchSize, python: target("few_files.sh") });
     expect(limited.facts).toMatchObject({ filesPerBatch: 200, fileLimit: 100 });
     const failure = failureOf(await limited.measure(workers(1), until(200, { timeoutNs: 10e9 })));

@@ -18,19 +18,19 @@ async function refusalOf(name: string, changes: Partial<TorchProbeOptions> = {})
 
 type Case = [name: string, changes: Partial<TorchProbeOptions>, kind: string, message: RegExp];
 
-describe("what keeps a probe from opening", () => {
+describe("opening a probe fails", () => {
   it.each<Case>([
     ["no_file.py:x", {}, "usage", /^There is no file .*no_file\.py\.$/],
     ["data_sets.py", {}, "usage", /does not say where the data set is\.$/],
     ["data_sets.py:make", { python: "no-such-python" }, "usage", /^There is no no-such-python\.$/],
     ["data_sets.py:make", { python: "/bin/true" }, "usage", /^\/bin\/true ended with exit code 0 instead of/],
-  ])("%s, %o: %s", async (name, changes, kind, message) => {
+  ])("for %s with %o: %s error", async (name, changes, kind, message) => {
     const error = await refusalOf(name, changes);
     expect(error.message).toMatch(message);
     expect(error.kind).toBe(kind);
   });
 
-  describe("once torch is there", () => {
+  describe("after torch was imported", () => {
     skipWithoutTorch();
 
     it.each<Case>([
@@ -47,7 +47,7 @@ describe("what keeps a probe from opening", () => {
         "measurement",
         /^Nothing happened for 8 s while the data set was being made \(at test\/.*faulty\.py:\d+, in hanging_at_once\)\.$/,
       ],
-    ])("%s, %o: %s", async (name, changes, kind, message) => {
+    ])("for %s with %o: %s error", async (name, changes, kind, message) => {
       const error = await refusalOf(name, changes);
       expect(error.message).toMatch(message);
       expect(error.kind).toBe(kind);
@@ -62,7 +62,7 @@ it("a Python without torch is reported", async () => {
   expect(error.message).toMatch(/\(Python 3\.\d+\.\d+\) has no torch\.$/);
 });
 
-it("a probe is not opened for an earlier signal, and stops for a later one", async ({ skip }) => {
+it("opening a probe is interrupted by an abort, whether it comes before or during it", async ({ skip }) => {
   await expect(openTorchProbe(options("data_sets.py:make", { signal: AbortSignal.abort() }))).rejects.toThrow(
     "interrupted",
   );

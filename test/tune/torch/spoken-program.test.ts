@@ -30,8 +30,8 @@ async function opened(script: object = {}, changes: Partial<TorchProbeOptions> =
   return probe;
 }
 
-describe("a probe", () => {
-  it("has its options, and the variables of its rank and of its caller", async () => {
+describe("a torch probe", () => {
+  it("passes its options, and the variables of its rank and caller, to its Python program", async () => {
     const { facts } = await opened({}, { rank: { index: 1, count: 3 }, coldFolder: "/images" });
     const place = { cpus: [3], memoryPolicy: null, pciBusId: null };
     expect(facts).toMatchObject({
@@ -53,7 +53,7 @@ describe("a probe", () => {
     expect(message).not.toHaveProperty("environment");
   });
 
-  it("without a rank is that of the only one, and leaves nothing when it is closed", async () => {
+  it("without a rank runs as rank 0, and removes its files when it is closed", async () => {
     const probe = await opened();
     expect(probe.facts).toMatchObject({ isCold: false, places: [{ rank: 0 }] });
     const { env, scratch } = JSON.parse(probe.facts.runtime!);
@@ -63,7 +63,7 @@ describe("a probe", () => {
     expect(existsSync(scratch)).toBe(false);
   });
 
-  it("runs its trials in one process, by numbers, and in another one once that is broken", async () => {
+  it("runs its trials in one process, and in a new one once that is broken", async () => {
     const figuresOf = async (script: object) => {
       const probe = await opened(script);
       const trials = [await probe.measure(two, control), await probe.measure(two, control)];
@@ -78,7 +78,7 @@ describe("a probe", () => {
     expect(await figuresOf({ breaks: true })).toEqual({ isSame: false, trials: [1, 2], links: [1, 0] });
   });
 
-  it("goes on after its caller's own function has thrown, in another process", async () => {
+  it("continues in another process after its caller's callback has thrown", async () => {
     const probe = await opened();
     const enough = () => {
       throw new Error("it is none");
@@ -87,12 +87,12 @@ describe("a probe", () => {
     expect((await probe.measure(two, control)).makeNsPerBatch).toBe(0);
   });
 
-  it("allows for a step, which the next batch comes after, in a trial and while it is opened", async () => {
+  it("does not time out during a long step, in a trial and while it is opened", async () => {
     const probe = await opened({ stepNs: 60e9 }, { timeoutNs: 1, step: { timeNs: 60e9 } });
     expect(await probe.measure(two, { ...control, timeoutNs: 1 })).toMatchObject({ failure: null });
   });
 
-  it("has no trial that is aborted before the next process is there", async () => {
+  it("returns a trial without batches if that is aborted before the next process has started", async () => {
     const probe = await opened({ breaks: true });
     await probe.measure(two, control);
     const end = new AbortController();
@@ -101,7 +101,7 @@ describe("a probe", () => {
     expect(await trial).toMatchObject({ aborted: true, failure: null, arrivalsNs: [] });
   });
 
-  it("says if its data cannot be opened again", async () => {
+  it("reports if its data cannot be opened again in a new process", async () => {
     const probe = await opened({ breaks: true, refusesAgain: true });
     await probe.measure(two, control);
     await expect(probe.measure(two, control)).rejects.toMatchObject({
@@ -110,7 +110,7 @@ describe("a probe", () => {
   });
 });
 
-describe("a program that does not open", () => {
+describe("a Python program that does not open the data is reported if it", () => {
   it.each<[string, object, string, RegExp, RegExp | null]>([
     ["refuses", { refuses: true }, "unsupported", /^No\.$/, /^Do\.$/],
     [
@@ -121,14 +121,14 @@ describe("a program that does not open", () => {
       /--python/,
     ],
     [
-      "ends in a phase",
+      "ends while it makes the data set",
       { exits: 3, phase: "the data set was being made", says: "first\nsecond\n" },
       "measurement",
       /^Python ended with exit code 3 while the data set was being made\. Its last output: second$/,
       /^To reproduce it/,
     ],
     [
-      "says nonsense",
+      "sends something that is not a message",
       { garbles: true },
       "usage",
       /was killed \(SIGKILL\) .* It said: The probe sent something that is not a message: hello$/,

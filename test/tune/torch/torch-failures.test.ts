@@ -9,7 +9,7 @@ import { completeFailure, deathFailure, hangOf } from "../../../src/tune/torch/t
 import type { ProbeProcess } from "../../../src/tune/torch/torch-messages.js";
 import { failureOf } from "../../helpers/tune.js";
 
-/* What is told of a Python program that hangs or ends. */
+/* Reports on a Python program that hangs or ends. */
 
 vi.mock("node:timers/promises", () => ({ setTimeout: async () => undefined }));
 
@@ -101,7 +101,7 @@ describe("a program that hangs", () => {
   });
 });
 
-it("only a killed worker is reported with the program's last words, unless Python has a traceback", () => {
+it("only a killed worker is reported with the program's last output, unless there is a traceback", () => {
   const killed = failureOf("worker-killed", { hint: "Why.", everywhere: true });
   expect(completeFailure(killed, "out of memory")).toEqual({ ...killed, traceback: "out of memory" });
   expect(completeFailure({ ...killed, traceback: "a.py" }, "x").traceback).toBe("a.py");

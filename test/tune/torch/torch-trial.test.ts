@@ -51,8 +51,8 @@ const ending = (more: Partial<Extract<Message, { type: "ending" }>> = {}): Messa
 const ended: Message = { type: "ended", trial: 3 };
 const stop = { type: "stop", trial: 3 };
 
-describe("a trial that has enough", () => {
-  it("is asked to end once, and takes no batch that comes later", async () => {
+describe("a trial that has enough batches", () => {
+  it("is asked to end once, and takes no batches that come later", async () => {
     const { result, tell, sent, probe } = trialWith();
     tell(arrivals(1, 2), arrivals(3), arrivals(4), ending(), ended);
     expect(await result).toMatchObject({
@@ -63,7 +63,7 @@ describe("a trial that has enough", () => {
     expect(probe.forgetStderr).toHaveBeenCalledOnce();
   });
 
-  it("has the last figures of each kind, and none of another trial", async () => {
+  it("reports the last figures of each kind, and none of another trial", async () => {
     const { result, tell } = trialWith();
     const figures = (more: Partial<Figures>): Message => ({ type: "sums", trial: 3, figures: more });
     tell(figures({ waitNsPerBatch: 1, makeNsPerBatch: 2 }), arrivals(1, 2, 3));
@@ -95,7 +95,7 @@ describe("a trial that fails", () => {
     ["worker-killed", true, "the last words"],
     ["device-error", false, null],
   ] as const)(
-    "leaves its program to others unless its device is gone: %s",
+    "keeps its program for later trials unless the device is gone: %s",
     async (fault, isUsable, traceback) => {
       const { result, tell } = trialWith();
       tell(arrivals(1), ending({ failure: failureOf(fault) }), ended);
@@ -105,7 +105,7 @@ describe("a trial that fails", () => {
     },
   );
 
-  it("by the end of its program reports that, unless it reported another failure before", async () => {
+  it("because its program ended reports that, unless it reported another failure before", async () => {
     const { result, end } = trialWith();
     end({ code: 7, signal: null, error: null });
     expect(await result).toMatchObject({ isUsable: false, trial: { failure: { fault: "probe-died" } } });
@@ -115,7 +115,7 @@ describe("a trial that fails", () => {
     expect((await told.result).trial.failure).toMatchObject({ fault: "worker-killed" });
   });
 
-  it("for want of batches goes on if batches wait to be read when the time is up", async () => {
+  it("for want of batches continues if batches can be read when the time is up", async () => {
     const { result, tell, probe } = trialWith();
     setTimeout(() => tell(arrivals(1e9)), 20_000);
     await vi.advanceTimersByTimeAsync(20_000);
@@ -124,7 +124,7 @@ describe("a trial that fails", () => {
     expect((await result).trial).toMatchObject({ failure: null, arrivalsNs: [1e9, 2e9, 3e9] });
   });
 
-  it("for want of batches waits as long for each, and for files that leave the page cache", async () => {
+  it("for want of batches has waited as long for each batch, and for dropping files from the page cache", async () => {
     const { result, tell } = trialWith();
     let isOver = false;
     void result.then(() => (isOver = true));
@@ -143,7 +143,7 @@ describe("a trial that fails", () => {
     });
   });
 
-  it("by the caller's own function is stopped, and rejects with what that throws", async () => {
+  it("because the caller's callback throws is stopped, and rejects with that error", async () => {
     const enough = () => {
       throw new Error("it is none");
     };
@@ -167,14 +167,14 @@ describe("a trial that is aborted", () => {
     expect(sent.filter((command) => "type" in command && command.type === "stop")).toHaveLength(1);
   });
 
-  it("has no failure if that comes while a hang is looked into", async () => {
+  it("has no failure if the abort comes while a hang is examined", async () => {
     const { result, abort } = trialWith();
     await vi.advanceTimersByTimeAsync(20_001);
     await abort();
     expect(await result).toMatchObject({ isUsable: false, trial: { aborted: true, failure: null } });
   });
 
-  it("counts what is there to be read, after a moment in which this process had no CPU", async () => {
+  it("counts batches that could already be read", async () => {
     const { result, tell, aborting } = trialWith();
     await vi.advanceTimersByTimeAsync(5000);
     aborting.abort();

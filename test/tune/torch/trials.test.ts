@@ -18,7 +18,7 @@ import {
 
 skipWithoutTorch();
 
-it("runs trials of a data set that a function returns and that prints to stdout", async () => {
+it("a probe runs trials of a data set that a function returns and that prints to stdout", async () => {
   const probe = await openFor("data_sets.py:make", {
     batchSize: 8,
     python: testPython,
@@ -55,12 +55,12 @@ it("runs trials of a data set that a function returns and that prints to stdout"
   }
 });
 
-it("runs workers that are spawned, whose data set is of the user's file", async () => {
+it("a probe runs spawned workers with a data set that the user's file defines", async () => {
   const probe = await openFor("data_sets.py:make_spawned");
   expect(await probe.measure(workers(1), until(3))).toMatchObject({ failure: null });
 });
 
-it("has a collate function of the user's loader, and a simulated step", async () => {
+it("a probe uses the collate function of the user's loader, and a simulated step", async () => {
   const pair = await openFor("data_sets.py:make_pairs", { step: { timeNs: "auto" } });
   expect(pair.facts.batch.description).toBe("float32 [3, 3, 4, 4] + float32 [3, 3, 4, 4]");
   expect(pair.facts.stepNs).toBeGreaterThan(0);
@@ -70,7 +70,7 @@ it("has a collate function of the user's loader, and a simulated step", async ()
 it.each([
   ["fork", [workers(2), workers(0)]],
   ["spawn", [workers(2)]],
-])("measures the time that a worker takes to make a batch: %s", async (method, settings) => {
+])("a trial measures the time that a worker takes to make a batch: %s", async (method, settings) => {
   const probe = await openFor("data_sets.py:make_in_workers", { kwargs: { start_method: method } });
   for (const setting of settings) {
     const { failure, makeNsPerBatch, arrivalsNs } = await probe.measure(setting, until(8));
@@ -85,11 +85,11 @@ it.each([
   ["each worker", { shards: null }, 1],
   ["two groups", { shards: 2 }, 2],
 ])(
-  "an IterableDataset that is shared out between %s of 4 workers",
+  "an IterableDataset split between %s of 4 workers delivers each sample $2 times",
   async (_between, kwargs, sampleCopies) => {
     const probe = await openFor("data_sets.py:Endless", { batchSize: 8, kwargs });
     expect(await probe.measure(workers(4), until(20))).toMatchObject({ failure: null, sampleCopies });
-    // One worker cannot tell, and need not.
+    // One worker cannot know, and for one it does not matter.
     expect((await probe.measure(workers(1), until(5))).sampleCopies).toBeNull();
   },
 );
@@ -153,7 +153,7 @@ describe("the user's own step", () => {
       /fails on a batch: ValueError: no loss for 4 samples \(.*steps\.py:\d+\)\.$/,
     ],
     ["steps.py:NOT_A_FUNCTION", "usage", /NOT_A_FUNCTION is not a function\.$/],
-  ])("is refused if it does not exist or raises: %s", async (step, kind, message) => {
+  ])("is refused if it is not a function or raises: %s", async (step, kind, message) => {
     const opening = openTorchProbe(
       options("data_sets.py:make", { batchSize: 4, step: { function: target(step) } }),
     );
@@ -168,7 +168,7 @@ const files = 16;
 const memoryFileSystems = [0x01021994, 0x858458f6];
 
 describe("files that a data set reads", () => {
-  it("come from storage only in trials for which they leave the page cache", async ({ skip }) => {
+  it("are read from storage only in cold trials, for which they leave the page cache", async ({ skip }) => {
     const folder = temporaryFolder();
     skip(memoryFileSystems.includes(statfsSync(folder).type), "temporary files are in memory here");
     for (let file = 0; file < files; ++file)
@@ -183,7 +183,7 @@ describe("files that a data set reads", () => {
     for (const bytes of await readBytes(null)) expect(bytes).toBeLessThan((files / 2) * fileBytes);
   });
 
-  it("must exist", async () => {
+  it("must be in a folder that exists", async () => {
     const opening = openTorchProbe(options("data_sets.py:make", { batchSize: 2, coldFolder: "nowhere" }));
     await expect(opening).rejects.toMatchObject({ kind: "usage", message: "There is no folder nowhere." });
   });

@@ -10,8 +10,8 @@ import { type Destinations, deliverDocument } from "../../output/document-output
 import { noter } from "../../output/terminal.js";
 
 /**
- * The document of an earlier `fleet --json`, if the paths are only that; null otherwise. Rejects with a usage error if
- * it was edited, or if flags ask for a new judgement, which needs the nodes' results.
+ * The document of an earlier `fleet --json` if it is the only path; null otherwise. Rejects with a usage error if it
+ * was edited, or if flags ask for a new judgement, which needs the nodes' results.
  */
 export async function savedFleet(
   paths: readonly string[],
@@ -45,7 +45,7 @@ export async function deliverFleet(
   return fleetExitCode(document);
 }
 
-/** A slower part of a group is a finding, although nothing shows which part is healthy. */
+/** A slower part of a group counts as a finding, although the healthy part is unknown. */
 function fleetExitCode({ outliers, groups, nodes }: FleetDocument): ExitCode {
   return exitCodeOf(
     nodes.some(({ state }) => state === "wrong data") ? ExitCode.wrongData : null,

@@ -7,7 +7,7 @@ import { Interruption } from "../../interruption.js";
 import type { Invocation } from "../../requested-settings.js";
 
 /**
- * `pinbench fleet-node`, which launchers start on each node: measures as the folder's order says, and leaves its result
+ * `pinbench fleet-node`, which launchers start on each node: follows the order in the folder, and writes its result
  * there. Returns 0 even after a failure, because launchers such as mpirun end all nodes if one fails. Throws
  * PinbenchError if the node cannot begin.
  */

@@ -37,18 +37,18 @@ import { deliverFleet } from "./fleet-delivery.js";
 type FleetRunFlags = CommandSettings<"fleet run">;
 
 /**
- * Part of the deadline for ending launchers, reading the results and judging them: at most this long, and at most this
- * share.
+ * Time reserved before the deadline for ending launchers, reading the results and judging them: the smaller of these
+ * two.
  */
 const mostReserveMs = 15_000;
 const reserveShare = 0.25;
 
 const usualDeadlineNs = 300e9;
 
-/** A node's share of the deadline, from its own start: leaves time to measure slow nodes again. */
+/** A node's share of the deadline, counted from its own start. The rest is for measuring slow nodes again. */
 const nodeShare = 0.5;
 
-/** Time of a node beyond its own share: for its start and its end. */
+/** Time for a node's start and end, on top of its share. */
 const nodeMarginNs = 60e9;
 
 /**
@@ -102,7 +102,7 @@ interface ConfirmationOrder {
   untilMs: number;
 }
 
-/** A failure to measure again must not cost the first report. */
+/** Returns the first report if measuring again fails. */
 async function confirmed(
   fleet: FleetDocument,
   { folder, planFor, order, untilMs }: ConfirmationOrder,
@@ -116,7 +116,7 @@ async function confirmed(
     );
     return fleet;
   }
-  // Nodes may call themselves anything, and these names go into a launcher's shell command.
+  // Host names go into a launcher's shell command, and nodes may report any name.
   const named = fleet.suspects.filter((host) => plainHost.test(host));
   const others = fleet.suspects.filter((host) => !plainHost.test(host));
   if (others.length > 0)
@@ -158,7 +158,7 @@ async function launch(
   note(`${measured} of ${counted(rows.length, "node")} measured${again}${others(rows)}.`);
 }
 
-/** ", 1 failed, 2 missing"; empty if all nodes have measured. */
+/** ", 1 failed, 2 missing"; empty if all nodes have results. */
 function others(rows: readonly LaunchedNode[]): string {
   const states = ["failed", "wrong data", "late", "missing"] as const;
   const words = { failed: "failed", "wrong data": "with wrong data", late: "late", missing: "missing" };
@@ -199,7 +199,7 @@ function requiredFlags({ folder, nodes }: FleetRunFlags): { folder: string; node
   throw new PinbenchError("usage", `--nodes ${nodes} is not a number of nodes: it must be from 1 to 100000.`);
 }
 
-/** Readers of the results identify the node by this label. */
+/** The label "node" is reserved: it identifies a node's result. */
 function refuseNodeLabel(labels: Labels): void {
   if (!("node" in labels)) return;
   throw new PinbenchError("usage", "--label node=… is set by fleet run itself.", {

@@ -20,13 +20,13 @@ import { nowNs, ProgressLine } from "../../output/progress-line.js";
 import { noter } from "../../output/terminal.js";
 import { backendFor, type Invocation } from "../../requested-settings.js";
 
-/** How long an interrupted search waits for its probe to close. */
+/** How long an interrupted search waits for the probe to close. */
 const patienceMs = 1000;
 
 export async function tuneCommand(flags: CommandSettings<"tune">, invocation: Invocation): Promise<ExitCode> {
   const { call, operands } = invocation;
   if (operands.length > 0) {
-    // A path with a slash may be an executable script.
+    // A path with a slash may be an executable script, so it gets no "python3".
     const python = /^[^/]+\.py$/.test(operands[0]!) ? "python3 " : "";
     if (!call.argv.includes("--")) {
       // pinbench would take the command's flags for its own.
@@ -51,7 +51,7 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
   let tuning: Tuning;
   try {
     line.update((columns) => "opening the data".slice(0, columns));
-    // Programs read every format but these.
+    // Programs read every format except these.
     const isForPeople = ["table", "markdown", "html"].includes(format);
     const backend = backendFor(flags, invocation, !isForPeople);
     probe = await openProbe({ ...flags, backend }, interruption.signal, {
@@ -99,7 +99,7 @@ export async function tuneCommand(flags: CommandSettings<"tune">, invocation: In
   return tuningExitCode(tuning);
 }
 
-/** pinbench does not check which devices the user's own program uses. */
+/** Refuses --wait, because pinbench does not check which devices the user's program uses. */
 function refuseWaiting({ waitNs }: CommandSettings<"tune">, where: string): void {
   if (waitNs === null) return;
   throw new PinbenchError("usage", `--wait has no effect ${where}.`, {

@@ -24,9 +24,9 @@ import { passingSignals } from "../../passed-signals.js";
 type TuneFlags = CommandSettings<"tune">;
 
 /**
- * `pinbench tune -- COMMAND`: tries settings in a run of the command that is thrown away, and with --go starts it afresh
- * with the best. pinbench prints to stderr in every format, because stdout belongs to the command. Returns the exit code:
- * with --go that of the command. Throws PinbenchError.
+ * `pinbench tune -- COMMAND`: tries settings in a disposable run of the command; with --go, restarts it with the best.
+ * Prints to stderr only, because stdout belongs to the command. Returns the exit code: with --go that of the command.
+ * Throws PinbenchError.
  */
 export async function tuneLive(flags: TuneFlags, command: readonly string[], call: Call): Promise<ExitCode> {
   const note = noter(flags);
@@ -81,7 +81,7 @@ function announcement({ budgetNs, go }: TuneFlags): string {
   return `${run}, ${after} What it writes until then is really written.`;
 }
 
-/** Signals go to the command, as without pinbench, and its end is the end of pinbench. */
+/** Passes signals on to the command, and ends with its exit code. */
 async function go(
   command: readonly string[],
   { target, setting }: Found,
@@ -99,7 +99,7 @@ async function go(
     if (!isFound && change !== null) {
       note("the command made no such loader: nothing was changed.");
     }
-    // Any of 256 codes.
+    // The command may use any of 256 codes.
     return exitCode as ExitCode;
   });
 }
@@ -109,9 +109,9 @@ interface Found {
   isInterrupted: boolean;
   /** Why there is no result; null if there is one. */
   error: unknown;
-  /** How the command has ended by itself; null if it was ended. */
+  /** How the command ended by itself; null if pinbench ended it. */
   ended: Exit | null;
-  /** The loader and the recommended setting; null without. */
+  /** The loader, and the recommended setting; null if there is none. */
   target: GoTarget | null;
   setting: LoaderSetting | null;
 }
@@ -147,7 +147,7 @@ async function search(flags: TuneFlags, command: readonly string[], call: Call):
       return over({});
     }
     if (found.run.status === "ended" && started !== null) {
-      // Work of the command after its training must not be cut short.
+      // The command may still work after its training: let it finish.
       ended = await Promise.race([started.process.exit, aborted(signal)]);
       if (ended !== null) note(`the command ${describeExit(ended)}.`);
     } else if (interruption.exitCode === null) note("the search is done: the command is ended.");

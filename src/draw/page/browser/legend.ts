@@ -1,6 +1,6 @@
 /*
- * Makes the names above a chart buttons: pressed ones show their curves. A click or Enter hides a curve or shows it
- * again; a double click, or one with Shift, shows only that curve, or all again. Hidden elements have the class "off".
+ * Makes the names above a chart into toggle buttons for their curves. A click or Enter hides a curve or shows it again.
+ * A double click, or one with Shift, shows only that curve, or all again. Hidden elements have the class "off".
  */
 
 for (const chart of document.querySelectorAll<SVGSVGElement>("figure svg.chart")) prepare(chart);
@@ -13,7 +13,7 @@ function prepare(chart: SVGSVGElement): void {
       if (event.shiftKey) showAlone(chart, names, name);
       else show(chart, name, isOff(name));
     });
-    // Its two clicks have hidden the curve and shown it again.
+    // Its two clicks hide the curve and show it again.
     name.addEventListener("dblclick", () => showAlone(chart, names, name));
     name.addEventListener("keydown", (event) => {
       if (event.key !== "Enter" && event.key !== " ") return;
@@ -29,7 +29,7 @@ function makeButton(name: SVGGElement): void {
   name.setAttribute("tabindex", "0");
   name.setAttribute("aria-pressed", "true");
   name.setAttribute("aria-label", name.querySelector("text")?.textContent ?? "");
-  // The gaps between line, mark and name must react too.
+  // Makes the gaps between line, mark and name clickable too.
   const { x, y, width, height } = name.getBBox();
   const hit = document.createElementNS("http://www.w3.org/2000/svg", "rect");
   for (const [key, value] of Object.entries({ x: x - 4, y: y - 3, width: width + 8, height: height + 6 })) {

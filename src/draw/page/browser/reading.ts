@@ -1,6 +1,6 @@
 /*
- * Reads the points of charts: the nearest one under a pointer or a finger, and one after the other by keyboard. Every
- * element with a <title> is a point; the points of one curve are in one element with the attribute data-curve.
+ * Shows the points of charts as text: the one nearest to a pointer or finger, or one after the other by keyboard. An
+ * element with a <title> is a point. An element with data-curve has the points of one curve.
  */
 
 interface ReadablePoint {
@@ -9,7 +9,7 @@ interface ReadablePoint {
   text: string;
 }
 
-/** A place in pixels from the upper left corner of its displayed chart. */
+/** A rectangle in pixels, relative to the upper left corner of the displayed chart. */
 interface Box {
   left: number;
   right: number;
@@ -54,7 +54,7 @@ function makeReadable(chart: SVGSVGElement): void {
     "aria-roledescription": "chart",
   });
   chart.append(hair, reader);
-  // A picture as a whole would hide its buttons from screen readers.
+  // With the role of an image, screen readers would not see its buttons.
   chart.setAttribute("role", "group");
   for (const child of chart.children) {
     if (!child.matches(".legend, .reader")) child.setAttribute("aria-hidden", "true");
@@ -110,12 +110,12 @@ function makeReadable(chart: SVGSVGElement): void {
     collect();
     readAt(event);
   });
-  // The keyboard continues from the point that was pressed.
+  // The keyboard continues from the clicked point.
   chart.addEventListener("click", (event) => {
     if ((event.target as Element).closest(".legend") === null) reader.focus({ preventScroll: true });
   });
   chart.addEventListener("pointerleave", (event) => {
-    // A finger leaves as soon as it is lifted, and its point should stay readable.
+    // A finger "leaves" when it is lifted, but its point should stay readable.
     if (event.pointerType === "mouse") hide();
   });
   document.addEventListener("pointerdown", (event) => {
@@ -168,7 +168,7 @@ function nearest(
   let least = Number.POSITIVE_INFINITY;
   for (const point of points) {
     const { left, right, top, bottom } = boxes.get(point)!;
-    // Inside a bar every place is equally near; for a small mark its middle decides.
+    // All positions inside a bar are equally near; for small marks the distance to the middle decides.
     const inside = Math.hypot(Math.max(left - x, 0, x - right), Math.max(top - y, 0, y - bottom));
     const distance = inside + Math.hypot((left + right) / 2 - x, (top + bottom) / 2 - y) / 1000;
     if (distance < least) [best, least] = [point, distance];
@@ -197,7 +197,7 @@ function neighbour(
   return points.filter((point) => point.curve === curve).reduce((a, b) => (away(b) < away(a) ? b : a));
 }
 
-/** The points from top to bottom, if each has its own row, as for bars; null otherwise. */
+/** The points from top to bottom if each has its own row, as in bar charts; null otherwise. */
 function inRows(points: ReadablePoint[], boxes: Map<ReadablePoint, Box>): ReadablePoint[] | null {
   if (points.some(({ curve }) => curve.querySelector(".line") !== null)) return null;
   const ordered = [...points].sort((a, b) => boxes.get(a)!.top - boxes.get(b)!.top);
@@ -228,7 +228,7 @@ function placeTip(tip: HTMLElement, point: Box, chart: Element, figure: Element)
   tip.style.top = `${above >= 0 ? above : below}px`;
 }
 
-/** The area of the values in the picture's units: that of the grid's lines, or the whole picture without a grid. */
+/** The plot area in the picture's units: the grid's extent, or the whole picture without a grid. */
 function plotArea(chart: SVGSVGElement): Box {
   const lines = [...chart.querySelectorAll<SVGLineElement>("line.grid")];
   const { width, height } = chart.viewBox.baseVal;

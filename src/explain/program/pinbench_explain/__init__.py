@@ -1,7 +1,7 @@
-"""What `pinbench explain` measures with the user's torch: a file for each question.
+"""The experiments of `pinbench explain` that need torch, one module per question.
 
-Each has NEEDS_GPU and `run(device)`, which returns ({name: its times}, {name: other facts}). Times are in ns, as a
-script's user sees them: until the device has finished all its work.
+Each has NEEDS_GPU and `run(device)`, which returns ({name: times}, {name: other facts}). Times are in ns, as a user
+sees them: until the device has finished all work.
 """
 
 import time
@@ -18,7 +18,7 @@ def time_ns(action):
 
 
 def in_turns(actions, rounds, timed=time_ns):
-    """{name: its times, one per round}. Actions take turns, so that a drift affects all of them alike.
+    """{name: times, one per round}. Actions take turns, so that drift affects all alike.
 
     Each action runs once before.
     """
@@ -32,7 +32,7 @@ def in_turns(actions, rounds, timed=time_ns):
 
 
 class Kernels:
-    """Queues kernels in the current stream: products of zeros, whose time does not depend on data."""
+    """Queues kernels in the current stream: products of zero matrices, whose time does not depend on data."""
 
     _ORDER = 2048
     _MOST = 500
@@ -43,7 +43,7 @@ class Kernels:
         self._count = 1
 
     def last(self, ns):
-        """Makes a call queue about as many kernels as take this time."""
+        """Sets the number of kernels per call, so that they take about this time."""
         self()
         self._count = 8
         each_ns = min(time_ns(self) for _ in range(3)) / 8

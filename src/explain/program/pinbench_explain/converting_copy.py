@@ -1,4 +1,4 @@
-"""A copy of pinned float64 data that also converts it to float32, and the same in two steps."""
+"""Copies pinned float64 data and converts it to float32, in one step and in two."""
 
 import torch
 

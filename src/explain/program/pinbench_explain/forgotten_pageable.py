@@ -1,4 +1,4 @@
-"""How long the call of a copy takes while kernels are queued: from pinned memory, and from memory nobody pinned."""
+"""How long a copy's call takes while kernels are queued, from pinned and from pageable memory."""
 
 import time
 

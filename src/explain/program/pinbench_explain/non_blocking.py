@@ -41,7 +41,7 @@ def run(device):
 
         return action
 
-    # As long as the slower copy, which is then hidden whole if it overlaps.
+    # As long as the slower copy, so that an overlapping copy is hidden completely.
     copy(pageable)
     compute.last(min(time_ns(lambda: copy(pageable)) for _ in range(3)))
     whole = in_turns(
@@ -56,5 +56,5 @@ def run(device):
         },
         _ROUNDS,
     )
-    # The first of each is a warm-up.
+    # The first time of each is a warm-up.
     return {**whole, **{name: times[1:] for name, times in returned.items()}}, {}

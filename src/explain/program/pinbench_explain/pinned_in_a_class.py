@@ -1,4 +1,4 @@
-"""Whether a pinned tensor stays pinned when it is sent to another process, inside an object."""
+"""Whether a pinned tensor inside an object stays pinned when it is sent to another process."""
 
 from concurrent.futures import ProcessPoolExecutor
 
@@ -9,14 +9,14 @@ from pinbench_tune import guard
 from . import in_turns
 
 NEEDS_GPU = True
-# Both tensors that are sent have room in a container's usual /dev/shm of 64 MiB.
+# Both tensors fit into a container's default /dev/shm of 64 MiB.
 _BYTES = 16 << 20
-# In another process, single pageable copies vary by a half.
+# Many rounds: single pageable copies in another process vary by half.
 _ROUNDS = 61
 
 
 class Batch:
-    """An object with a tensor in it, as a script's own batch is."""
+    """An object that contains a tensor, like a script's own batch class."""
 
     def __init__(self, data):
         self.data = data
@@ -33,7 +33,7 @@ def run(device):
         },
         _ROUNDS,
     )
-    # Spawned: a forked process cannot use CUDA where its parent does.
+    # Spawned, because a forked process cannot use CUDA if its parent does.
     context = torch.multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, mp_context=context, initializer=guard.begin_child) as receiver:
         received, facts = receiver.submit(measure_received, pinned, pageable, device).result()
@@ -41,7 +41,7 @@ def run(device):
 
 
 def measure_received(pinned, pageable, device):
-    """In the receiving process."""
+    """Runs in the receiving process."""
     torch.cuda.set_device(device)
     there = torch.empty(_BYTES, dtype=torch.uint8, device=device)
     tensor = pinned.data

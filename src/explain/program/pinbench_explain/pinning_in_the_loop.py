@@ -1,4 +1,4 @@
-"""A batch that the loop pins itself: each time, into a buffer that it keeps, or not at all."""
+"""A loop that copies a batch pinned each time, through a reused pinned buffer, or unpinned."""
 
 import torch
 

@@ -1,4 +1,4 @@
-"""Time for a batch of a DataLoader with several numbers of workers, whose samples keep a CPU busy."""
+"""Time per batch of a DataLoader by number of workers, with samples that keep a CPU busy."""
 
 import os
 import time
@@ -11,13 +11,13 @@ from torch.utils.data import DataLoader, Dataset
 from . import in_turns
 
 NEEDS_GPU = False
-# Unpacking takes about as long as decoding a small picture.
+# Unpacking this takes about as long as decoding a small picture.
 _PACKED_BYTES = 512 << 10
 _SAMPLE_BYTES = 1 << 10
 _BATCH = 8
 _BATCHES_OF_WORKER = 8
 _ROUNDS = 6
-# Starting two workers for each of more takes too long.
+# Starting two workers per CPU takes too long on larger machines.
 _MOST_CPUS = 64
 
 
@@ -45,7 +45,7 @@ def run(_device):
             Samples(_BATCH * _BATCHES_OF_WORKER * max(1, min(count, cpus))),
             batch_size=_BATCH,
             num_workers=count,
-            # Starting them is no part of an epoch.
+            # Persistent, so that epochs do not include their start.
             persistent_workers=count > 0,
         )
         for name, count in counts.items()

@@ -8,12 +8,12 @@ import itertools
 import torch
 
 _PLAIN = (str, bytes, bytearray, memoryview, range, array.array, int, float, complex, bool, type(None))
-# A graph of objects may be endless: most that are visited, how deep, and the values of each that are compared.
+# Limits, because objects may refer to each other endlessly: visited objects, depth, and compared values of each.
 _MOST_NODES, _DEEPEST, _MOST_VALUES = 100_000, 8, 8192
 
 
 def _nodes(value):
-    """(each object in a batch, the name of the type around it that torch cannot pin or None), in order."""
+    """Yields (object, name of the enclosing type that torch cannot pin, or None) for each object in a batch."""
     return itertools.islice(_walk(value, None, 0), _MOST_NODES)
 
 
@@ -34,7 +34,7 @@ def _walk(value, holder, depth):
 
 
 def _is_array(value):
-    """Whether it is a tensor, or a NumPy array (NumPy may be missing)."""
+    """Whether it is a tensor or a NumPy array. NumPy may be missing."""
     return isinstance(value, torch.Tensor) or type(value).__module__ == "numpy" and hasattr(value, "tobytes")
 
 
@@ -43,7 +43,7 @@ class Contents:
 
     def __init__(self, batch):
         self.tensors = []
-        # Names of types with tensors that neither torch nor the type itself can pin.
+        # Names of types that hold tensors but cannot be pinned by torch or by themselves.
         self.unpinnable = []
         self.can_pin = False
         try:
@@ -54,7 +54,7 @@ class Contents:
                     if holder is not None and holder not in self.unpinnable:
                         self.unpinnable.append(holder)
         except Exception:
-            pass  # the user's own type, which may forbid inspection
+            pass  # the user's own type may forbid inspection
         self.bytes = sum(tensor.element_size() * tensor.nelement() for tensor in self.tensors)
 
     @property
@@ -71,7 +71,7 @@ class Contents:
 
 
 def copy(batch, device, non_blocking):
-    """The batch on the device: everything with a `.to()`, in the same containers; the rest is unchanged."""
+    """Copies a batch to the device: everything with a `.to()`, in the same containers; the rest is unchanged."""
     if isinstance(batch, torch.Tensor):
         return batch.to(device, non_blocking=non_blocking)
     if isinstance(batch, _PLAIN):
@@ -89,7 +89,7 @@ def copy(batch, device, non_blocking):
 
 
 def _like(container, items):
-    """The items in a container of the same type, or unchanged if that cannot be made."""
+    """Returns the items in a container of the same type; the bare items if that fails."""
     try:
         # A named tuple takes each item as an argument.
         return type(container)(*items) if hasattr(container, "_fields") else type(container)(items)
@@ -98,7 +98,7 @@ def _like(container, items):
 
 
 def fingerprint(value):
-    """[number of values, digest] of each array in a batch or a sample, and of all its plain values together."""
+    """[number of values, digest] for each array in a batch or sample, and one for all its plain values."""
     parts, plain = [], []
     for node, _ in _nodes(value):
         if _is_array(node):

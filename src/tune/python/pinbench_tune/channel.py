@@ -1,4 +1,4 @@
-"""The connection to pinbench: JSON, an object a line, over its own socket, which no print of the user's can disturb."""
+"""The connection to pinbench: one JSON object per line, over its own socket, which the user's prints cannot disturb."""
 
 import json
 import os
@@ -9,26 +9,25 @@ import time
 
 from . import guard
 
-# The descriptor of the socket that pinbench passes.
 CONTROL = 3
 # Arrivals are sent in chunks so that sending does not slow the measured loop.
 _CHUNK_SECONDS = 0.02
 
 
 class Channel:
-    """A thread queues commands for the main one; for "stop" it calls `on_stop(trial)` at once."""
+    """A thread queues pinbench's commands for the main thread. For "stop" it calls `on_stop(trial)` at once."""
 
     def __init__(self, on_stop):
         os.set_inheritable(CONTROL, False)
         self._socket = socket.socket(fileno=CONTROL)
         self._socket.setblocking(True)
-        # A worker that inherited it would hide the end of this process from pinbench.
+        # If a worker inherited the socket, pinbench would not see this process end.
         os.register_at_fork(after_in_child=self._socket.close)
         self._commands = queue.Queue()
         self._on_stop = on_stop
         self._lock = threading.Lock()
         self._arrivals = []
-        # Called before arrivals are sent: adds new ones, and returns whether more are under way.
+        # Called before arrivals are sent: adds new ones and returns whether more will come.
         self._collect = None
         self._have_arrivals = threading.Event()
         threading.Thread(target=self._read, daemon=True).start()
@@ -42,12 +41,12 @@ class Channel:
             self._write({"type": kind, **fields})
 
     def arrived(self, ns):
-        """Records an arrival, which is sent within some milliseconds even if the main thread is busy."""
+        """Records an arrival; it is sent within milliseconds even if the main thread is busy."""
         self._arrivals.append(ns)
         self._have_arrivals.set()
 
     def collect_from(self, collect):
-        """`collect()` calls arrived() for new arrivals, and returns whether more will come; if so it is called again."""
+        """Sets `collect()`, which calls arrived() for new arrivals; it is called again while it returns true."""
         with self._lock:
             self._collect = collect
 
@@ -86,5 +85,5 @@ class Channel:
                     else:
                         self._commands.put(command)
         except OSError:
-            pass  # reset by a pinbench that was killed
+            pass  # pinbench was killed
         guard.end()

@@ -10,8 +10,8 @@ import torch.multiprocessing
 
 
 def of_batch(contents, samples, device, no_device):
-    """What batchFactsSchema of src/tune/loader-probe.ts has. `samples`: None if the loader does not say. `device`: the
-    name of the GPU that batches go to, or None and `no_device` says why.
+    """The fields of batchFactsSchema in src/tune/loader-probe.ts. `samples`: None if the loader does not report it.
+    `device`: name of the GPU that batches go to; if None, `no_device` has the reason.
     """
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     elsewhere = " and ".join(each for each in contents.devices if each != "cpu")
@@ -35,14 +35,14 @@ def of_batch(contents, samples, device, no_device):
 
 
 def setting_of(loader):
-    """As plain numbers for JSON: a script's may be NumPy's."""
+    """The loader's setting in plain numbers for JSON: a script may use NumPy's."""
     workers = int(loader.num_workers)
     return {
         "numWorkers": workers,
         "pinMemory": bool(loader.pin_memory),
         "prefetchFactor": int(loader.prefetch_factor) if workers > 0 else None,
         "persistentWorkers": bool(loader.persistent_workers),
-        # A loader does not say how its batches are copied.
+        # The loader does not know how its batches are copied.
         "nonBlocking": False,
     }
 
@@ -56,7 +56,7 @@ def _pinning_off(contents):
 
 
 def batch_size(loader):
-    """None for batches without a fixed size, for which some samplers report -1."""
+    """Samples per batch; None without a fixed size, for which some samplers report -1."""
     size = loader.batch_size
     if size is None:
         size = getattr(loader.batch_sampler, "batch_size", None)
@@ -71,9 +71,9 @@ def open_files():
 
 
 def _place(has_device):
-    """Where this process may run and takes memory from, and its GPU: pinbench knows the machine's NUMA nodes."""
+    """This process' CPUs, memory policy and GPU; pinbench compares them with the NUMA nodes."""
     return {
-        # Of this thread, which starts the workers: they inherit it, like the policy.
+        # The CPUs of this thread, which its workers inherit with the policy.
         "cpus": sorted(os.sched_getaffinity(0)),
         "memoryPolicy": _memory_policy(),
         "pciBusId": _bus_id() if has_device else None,
@@ -81,7 +81,7 @@ def _place(has_device):
 
 
 def _memory_policy():
-    """ "bind:0", "default": that of the first mapping, which is the process' own. None if the system hides it."""
+    """"bind:0" or "default": the policy of the first mapping is that of the process. None if the system hides it."""
     try:
         with open("/proc/self/numa_maps") as maps:
             return maps.readline().split()[1]
@@ -90,7 +90,7 @@ def _memory_policy():
 
 
 def _bus_id():
-    """That of the current device, from the driver, which torch has loaded: older versions of torch do not know it."""
+    """PCI address of the current device. Asks the driver, because older versions of torch do not know it."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1")
         device, name = ctypes.c_int(), ctypes.create_string_buffer(32)

@@ -17,7 +17,7 @@ _ORIGINAL = "Original Traceback (most recent call last):\n"
 _SHARED_HINT = "Give /dev/shm more room (docker run --shm-size=8g), or use fewer workers, a lower prefetch or smaller batches."
 _MEMORY_HINT = "Use fewer workers, a lower prefetch or smaller batches."
 _RESTART_HINT = "Have __iter__ begin at the start each time that it is called, in workers as well."
-# Of the kernel, CUDA or torch: pattern of the error, errno, fault, sentence (with the error), hint.
+# System failures: pattern of the error, errno, fault, sentence (with the error), hint.
 _OF_SYSTEM = (
     (
         r"Cannot re-initialize CUDA in forked|cannot pin '.*' only dense CPU", None, "device-tensors",
@@ -46,7 +46,7 @@ _OF_SYSTEM = (
 
 
 class Refusal(Exception):
-    """Becomes pinbench's own error: a kind (`usage`, `unavailable` or `measurement`), a sentence and a hint."""
+    """Becomes a PinbenchError: a kind (`usage`, `unavailable` or `measurement`), a sentence and a hint."""
 
     def __init__(self, kind, message, hint=None, traceback=None):
         super().__init__(message)
@@ -57,16 +57,16 @@ class Refusal(Exception):
 
 
 class DataEnded(Exception):
-    """An iterable data set that gave nothing when restarted."""
+    """An iterable data set gave nothing after its restart."""
 
 
 class UserTraceback:
-    """`text` has the user's own frames, `place` is "train_data.py:12" or None, `error` "ValueError: bad sample"."""
+    """`text`: the user's frames; `place`: "train_data.py:12" or None; `error`: such as "ValueError: bad sample"."""
 
     def __init__(self, error):
         message = str(error)
         if _ORIGINAL in message:
-            # torch has made it from the text of a worker's exception.
+            # torch made this error from the text of a worker's exception.
             full = message.split(_ORIGINAL, 1)[1]
         else:
             full = "".join(traceback.format_exception(type(error), error, error.__traceback__))
@@ -89,13 +89,13 @@ class UserTraceback:
 
 
 def is_library(path):
-    """Whether the file is of Python, an installed package or pinbench, which the user cannot change."""
+    """Whether the file belongs to Python, an installed package or pinbench, so that the user cannot change it."""
     path = os.path.realpath(path)
     return bool(re.search("/(site|dist)-packages/", path)) or path.startswith((_STANDARD, _OWN)) or not os.path.exists(path)
 
 
 def shorten(path):
-    """Relative to the working folder if it is below that."""
+    """The path relative to the working folder, if it lies below."""
     try:
         relative = os.path.relpath(path)
     except OSError:  # the folder is gone
@@ -104,7 +104,7 @@ def shorten(path):
 
 
 def refuse_for(error, what, kind="measurement", hint=None):
-    """The refusal for an error of the user's code: "`what`: ValueError: bad sample (train_data.py:12)."."""
+    """A Refusal for an error in the user's code, such as "`what`: ValueError: bad sample (train_data.py:12)."."""
     found = UserTraceback(error)
     return Refusal(kind, "%s: %s." % (what, _said(error, found)), hint, found.text)
 
@@ -115,8 +115,8 @@ def _said(error, found):
 
 
 def describe(error, doing, setting, batches, workers):
-    """The failure of a trial, as failureSchema of src/results/tuning.ts has it. `doing` is the loop's phase, `workers` the
-    processes of its loader.
+    """The failure of a trial, in the form of failureSchema in src/results/tuning.ts. `doing`: phase of the loop;
+    `workers`: processes of its loader.
     """
     found = UserTraceback(error)
     fault, message, hint = (
@@ -138,8 +138,8 @@ def of_system(text, number):
 
 
 def _of_worker(error, workers):
-    """By the exit code of a worker, if a worker's death has caused the error."""
-    # The others are errors of reading from a dead worker's socket.
+    """The failure that a worker's exit code explains; None if no worker's death caused the error."""
+    # The other types are errors from reading a dead worker's socket.
     if "DataLoader worker (pid" not in str(error) and not isinstance(error, (ConnectionError, EOFError, FileNotFoundError)):
         return None
     for worker in workers:
@@ -147,7 +147,7 @@ def _of_worker(error, workers):
     codes = [worker.exitcode for worker in workers if worker.exitcode is not None]
     if not codes:
         return None
-    # 0 counts too: os._exit(0) in a data set. One that failed says more.
+    # Code 0 counts too (os._exit(0) in a data set), but a failed worker explains more.
     code = next((code for code in codes if code != 0), 0)
     if code >= 0:
         said = "A worker ended by itself, with exit code %d." % code
@@ -170,7 +170,7 @@ def _of_end(error, setting, batches):
     if batches > 0:
         said = "The data ended after %d batches, and gave nothing when it was restarted." % batches
     else:
-        # The very first batch came in this process, before any trial.
+        # The first batch was made in this process, before any trial.
         said = "The data set gives no batch %s." % ("in a worker" if setting["numWorkers"] > 0 else "a second time")
     return "data-ended", said, _RESTART_HINT
 

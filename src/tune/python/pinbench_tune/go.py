@@ -1,4 +1,4 @@
-"""The hook of `pinbench tune --go`: gives one loader other arguments as it is constructed, and does nothing else."""
+"""The hook of `pinbench tune --go`: changes the arguments of one loader as it is constructed, and nothing else."""
 
 import contextlib
 import functools
@@ -17,7 +17,7 @@ def watch():
 
 
 def when_torch_is_imported(call):
-    """Calls `call(module)` as soon as torch defines its DataLoader; processes that never import torch pay nothing."""
+    """Calls `call(module)` once torch defines its DataLoader. Costs nothing in processes that never import torch."""
     sys.meta_path.insert(0, _Finder(call))
 
 
@@ -40,13 +40,13 @@ class _Finder:
             execute(module)
             self._call(module)
 
-        # Changes this one loader object only; others see the one that Python chose.
+        # Replaces the method of this module loader only, not of its class.
         spec.loader.exec_module = execute_and_call
         return spec
 
 
 class Census:
-    """Names each loader of a process as it is constructed, the same in two runs of one script."""
+    """Identifies each loader of a process as it is constructed; two runs of a script give the same names."""
 
     def __init__(self):
         self._counts = {}
@@ -63,15 +63,14 @@ class Census:
 
 
 def length(sized):
-    """None if unknown."""
     try:
         return len(sized)
-    except Exception:  # the user's own __len__, or none
+    except Exception:  # no __len__, or the user's own fails
         return None
 
 
 def bound(signature, loader, positional, named):
-    """The arguments of a construction; None if torch will refuse them."""
+    """The constructor's arguments; None if torch will refuse them."""
     try:
         return signature.bind(loader, *positional, **named)
     except TypeError:
@@ -79,7 +78,7 @@ def bound(signature, loader, positional, named):
 
 
 def with_setting(arguments, setting):
-    """Replaces them as an edit of the script would."""
+    """Replaces arguments as an edit of the script would."""
     workers = setting["numWorkers"]
     arguments["num_workers"] = workers
     arguments["pin_memory"] = setting["pinMemory"]
@@ -93,7 +92,7 @@ def with_setting(arguments, setting):
 
 
 def take_place(asked, module):
-    """`module` is torch.utils.data.dataloader, just executed; `asked` a setting and the loader to find (go.ts)."""
+    """`module`: torch.utils.data.dataloader, just executed. `asked`: a setting and the loader to change (go.ts)."""
     census = Census()
     original = module.DataLoader.__init__
     signature = inspect.signature(original)
@@ -107,7 +106,7 @@ def take_place(asked, module):
         is_same = order == asked["order"] or asked["isRenewed"] and order > asked["order"]
         if kind == asked["kind"] and is_same:
             with_setting(found.arguments, asked["setting"])
-            # An empty file says so; there is no folder if pinbench has ended.
+            # An empty file reports that the loader was found. If pinbench has ended, the folder is gone.
             with contextlib.suppress(OSError):
                 open(asked["found"], "w").close()
         return original(*found.args, **found.kwargs)

@@ -1,4 +1,4 @@
-"""Ensures that nothing outlives pinbench, even if it is killed: its own guard ends what it finds by these notes."""
+"""Leaves notes that let pinbench's guard process clean up, even if pinbench is killed."""
 
 import multiprocessing.process
 import os
@@ -6,19 +6,18 @@ import signal
 
 
 def keep_in(scratch):
-    """Puts the sockets for batches, and semaphores, where pinbench finds them. Killed processes leave theirs behind."""
+    """Puts sockets and semaphores where pinbench can find them, because killed processes leave them behind."""
     config = multiprocessing.process.current_process()._config
     config["tempdir"] = scratch
     config["semprefix"] = "/" + os.path.basename(scratch)
 
 
 def begin_child():
-    """The first action of each child process: pinbench knows its shared memory."""
+    """Called first in each child process: tells pinbench about its shared memory."""
     scratch = multiprocessing.process.current_process()._config.get("tempdir")
     if scratch is not None:
         open(os.path.join(scratch, "process-%d" % os.getpid()), "w").close()
 
 
 def end():
-    """Ends this process at once, even in the middle of an action."""
     os.kill(os.getpid(), signal.SIGKILL)

@@ -1,6 +1,6 @@
-"""Checks of a training's data set and loop that advice on workers has to heed: each a function with one sentence.
+"""Checks for reasons not to change the number of workers.
 
-Two more are of trials, in src/tune/search/recommend.ts: objects that do not pickle, and memory that grows with workers.
+Two more need trials (src/tune/search/recommend.ts): objects that do not pickle, and memory that grows with workers.
 """
 
 import collections
@@ -25,13 +25,13 @@ from .batch import fingerprint
 from .facts import open_files
 from .faults import is_library
 
-# CPU time of one walk through the data set's objects, and time for making samples that are compared.
+# Time limits in seconds: CPU time for walking through the data set's objects, and time for making samples to compare.
 _WALK_SECONDS = 1
 _MAKING_SECONDS = 0.5
 _LEAST_COMPARED, _MOST_COMPARED = 2, 8
-# Each sample that is kept comes in less than half of its first time, and saves more than a batch takes to be sent.
+# Samples count as kept if making them again takes at most this share of the first time, and saves this many seconds.
 _KEPT_SHARE, _KEPT_SECONDS = 0.5, 0.0005
-# A loop that keeps its batches does so with nearly all of them; fewer show nothing.
+# A loop keeps its batches if at least this share stays open; with fewer than this many batches nothing is concluded.
 _KEPT_BATCHES, _LEAST_BATCHES = 0.5, 20
 
 # A proxy of multiprocessing.Manager connects anew in each process.
@@ -40,12 +40,12 @@ _PLAIN = (
     multiprocessing.managers.BaseProxy,
 )
 _QUEUES = (queue.Queue, queue.SimpleQueue, multiprocessing.queues.Queue, multiprocessing.queues.SimpleQueue)
-# Packages whose objects keep their connection or file in C.
+# Packages whose objects hold a connection or a file in C, where Python cannot see it.
 _IN_C = ("sqlite3", "h5py", "psycopg2")
 
 
 def stream(copies, workers):
-    """`copies`: number of workers that delivered each sample, None if unknown."""
+    """Checks a stream. `copies`: number of workers that delivered each sample, None if unknown."""
     if copies is None or copies <= 1:
         return None
     return (
@@ -55,7 +55,7 @@ def stream(copies, workers):
 
 
 def held(*roots):
-    """("connection" or "file", sentence) for what the user's objects hold that processes must not share."""
+    """Finds objects that processes must not share: ("connection" or "file", sentence)."""
     for one in _reachable(roots, time.thread_time() + _WALK_SECONDS):
         check, name = _shared(one)
         if check is not None:
@@ -68,7 +68,7 @@ def held(*roots):
 
 
 def different(here, there):
-    """Of fingerprints of the same samples, each made twice: in this process, and in a worker that started before."""
+    """Compares fingerprints of the same samples, each made twice in this process and twice in an early worker."""
     if here[0] != here[1] or there[0] != there[1] or here[0] == there[0]:
         return None
     return (
@@ -78,7 +78,7 @@ def different(here, there):
 
 
 def keeps(first_seconds, again_seconds):
-    """Of the times in which a worker makes samples, and makes them again: files are in memory by then in any case."""
+    """Compares a worker's times to make samples and to make them again. The files are in the page cache both times."""
     pairs = list(zip(first_seconds, again_seconds))
     if not all(again <= _KEPT_SHARE * first and first - again >= _KEPT_SECONDS for first, again in pairs):
         return None
@@ -89,7 +89,7 @@ def keeps(first_seconds, again_seconds):
 
 
 def files(kept, batches, under_way):
-    """`kept`: open files more than `batches` before, of which batches that are `under_way` may hold some."""
+    """`kept`: files opened over `batches` batches and still open; batches in flight may hold `under_way` of them."""
     if batches < _LEAST_BATCHES or kept < _KEPT_BATCHES * batches or kept <= under_way:
         return None
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -102,26 +102,26 @@ def files(kept, batches, under_way):
 
 
 class Inspection:
-    """Of one loader without workers of its own, which would show by themselves what they do. Begins before its first
-    batch. `speak(check, message)` is called when a check speaks.
+    """Inspects a loader without workers (existing workers would already show these problems). Begins before its first
+    batch. Calls `speak(check, message)` for each problem.
     """
 
     def __init__(self, loader, speak):
         self._dataset = loader.dataset
         self._speak = speak
-        # The indices of samples that were made in this process lately.
+        # Indices of the samples made last in this process.
         self._drawn = collections.deque(maxlen=_MOST_COMPARED)
         self._held = held(loader.dataset, loader.collate_fn)
         is_stream = isinstance(loader.dataset, torch.utils.data.IterableDataset)
         self._worker = None if is_stream or self._held is not None else EarlyWorker(loader)
 
     def drawn(self, indices):
-        """A batch is made in this process; None for a stream."""
+        """Records the indices of a batch made in this process; None for a stream."""
         if indices is not None:
             self._drawn.extend(indices if isinstance(indices, list) else [indices])
 
     def chosen(self):
-        """The loader will be tuned: what is shared must not even be tried."""
+        """Called if the loader will be tuned. Shared objects rule out any trial."""
         if self._held is not None:
             self._speak(*self._held)
 
@@ -131,7 +131,7 @@ class Inspection:
             self._worker = None
 
     def judge(self):
-        """Before the first setting with workers."""
+        """Called before the first setting with workers."""
         made = self._worker and self._worker.compare(list(self._drawn))
         self.end()
         if made:
@@ -145,7 +145,9 @@ class Inspection:
 
 
 class EarlyWorker:
-    """A worker from before the loop's first batch: what it does not know, workers of the loop will not know either."""
+    """A worker started before the loop's first batch. Like the loop's workers, it sees no later changes of the data
+    set.
+    """
 
     def __init__(self, loader):
         context = loader.multiprocessing_context or torch.multiprocessing
@@ -155,25 +157,25 @@ class EarlyWorker:
         self._process = context.Process(target=_answer, args=arguments, daemon=True)
         try:
             self._process.start()
-        except Exception:  # it does not pickle, say: a trial with workers shows that
+        except Exception:  # for example, it does not pickle; a trial with workers reports that
             self._process = None
         other.close()
 
     def compare(self, indices):
-        """(fingerprints here, and there, seconds there of making each sample, and again); None if that fails."""
+        """(fingerprints here, those of the worker, its seconds per sample, and again); None if that fails."""
         if self._process is None or len(indices) < _LEAST_COMPARED:
             return None
         try:
             here, _ = _made(self._dataset, indices)
             indices = indices[: len(here)]
             here = here, _made(self._dataset, indices)[0]
-            # What comes first there also opens files and imports.
+            # The worker's first sample also opens files and imports, so it does not count.
             self._connection.send((indices[:1], indices[1:]))
             if not self._connection.poll(10 * _MAKING_SECONDS):
                 return None
             there, (first, again) = self._connection.recv()
             return [each[1 : 1 + len(again)] for each in here], there, first, again
-        except Exception:  # of the data set: a trial shows it
+        except Exception:  # an error of the data set; a trial reports it
             return None
 
     def end(self):
@@ -196,13 +198,11 @@ def _answer(connection, dataset, init_fn):
         again, seconds = _made(dataset, indices[: len(there)])
         connection.send(((there[: len(again)], again), (first[: len(again)], seconds)))
     except (Exception, KeyboardInterrupt):
-        pass  # of the data set: a trial shows it
+        pass  # an error of the data set; a trial reports it
 
 
 def _made(dataset, indices):
-    """(fingerprints of samples, the seconds of making each), with all generators in the same state, as long as there is
-    time.
-    """
+    """(fingerprints of samples, seconds to make each). Seeds all generators alike. Stops after a time limit."""
     made, seconds, until = [], [], time.monotonic() + _MAKING_SECONDS
     for index in indices:
         if len(made) >= _LEAST_COMPARED and time.monotonic() > until:
@@ -219,13 +219,13 @@ def _made(dataset, indices):
 
 
 def _reachable(roots, until):
-    """All objects of the user's from these on, nearest first; no more after `until`, in CPU time of this thread."""
+    """Yields the user's objects that `roots` refer to, nearest first, until this thread's CPU time reaches `until`."""
     waiting, seen = collections.deque(roots), {}
     while waiting and time.thread_time() < until:
         one = waiting.popleft()
         if id(one) in seen or issubclass(type(one), (*_PLAIN, weakref.ProxyType, weakref.CallableProxyType)):
             continue
-        # Kept, so that no object made for the walk gets its id.
+        # Keeps the object alive, so that no new object gets its id.
         seen[id(one)] = one
         if isinstance(one, types.FunctionType):
             if not is_library(one.__code__.co_filename):
@@ -239,7 +239,7 @@ def _reachable(roots, until):
 
 
 def _used_by(function):
-    """What it refers to; its module's other names are not its own."""
+    """The objects that a function refers to, without other names of its module."""
     names = {each.argval for each in dis.get_instructions(function) if each.opname == "LOAD_GLOBAL"}
     yield from (function.__globals__[name] for name in names if name in function.__globals__)
     yield from (function.__closure__ or ())
@@ -248,7 +248,7 @@ def _used_by(function):
 
 
 def _shared(one):
-    """(check, name) of something that processes must not share; (None, None) for anything else."""
+    """(check, name) of an object that processes must not share; (None, None) for other objects."""
     kind = type(one)
     if isinstance(one, _QUEUES):
         return "connection", "a %s" % kind.__name__

@@ -13,7 +13,7 @@ from .workers import write_stack_on_signal
 
 def main():
     scratch = os.environ["PINBENCH_PROBE_SCRATCH"]
-    # A crash in native code leaves the user's line on stderr, where pinbench finds it.
+    # After a crash in native code, stderr has the user's line.
     faulthandler.enable()
     write_stack_on_signal(scratch, "main")
     guard.keep_in(scratch)
@@ -30,7 +30,7 @@ def _serve(channel, options, stops, scratch):
     def phase(doing):
         channel.send("phase", phase=doing)
 
-    # Now, because the data set may change the current folder.
+    # The data set may change the current folder later.
     cold_folder = None if options["coldFolder"] is None else os.path.abspath(options["coldFolder"])
     if cold_folder is not None and not os.path.isdir(cold_folder):
         said = "There is no folder %s." % options["coldFolder"]
@@ -44,7 +44,6 @@ def _serve(channel, options, stops, scratch):
 
     measuring()
     link = device.link(contents.bytes) if options["link"] else None
-    # FILE:FUNCTION of the user's own step.
     function = (options["step"] or {}).get("function")
     if function is None:
         time_ns = None if options["step"] is None else options["step"]["timeNs"]
@@ -75,7 +74,7 @@ def _serve(channel, options, stops, scratch):
 
 def open_data(options, phase, scratch):
     """Imports torch and the target, and makes the data set and a first batch: (source, batch, contents, device). Raises
-    a Refusal if that fails. `phase` is called with each phase, such as "the data set was being made".
+    a Refusal if that fails. Calls `phase` with each phase, such as "the data set was being made".
     """
     target.check(options["torch"])
     function = (options["step"] or {}).get("function")
@@ -89,7 +88,7 @@ def open_data(options, phase, scratch):
     from .load import source
     from .measure import consumers
 
-    # torch would raise an error about a dead worker anywhere: it is found when its batch is waited for.
+    # Disables torch's handler, which raises errors about dead workers anywhere; waiting for a batch finds them too.
     signal_handling._SIGCHLD_handler_set = True
     rank = options["rank"]
     device = consumers.find_device(rank)
@@ -104,7 +103,7 @@ def open_data(options, phase, scratch):
         data = source.Source(made, options["batchSize"], scratch)
     except Refusal:
         raise
-    except Exception as error:  # for example of its __len__
+    except Exception as error:  # for example from its __len__
         raise refuse_for(error, "%s cannot be put into a DataLoader" % options["torch"]) from None
     phase("the first batch was being made")
     try:
@@ -118,7 +117,7 @@ def open_data(options, phase, scratch):
 
 
 def collect_facts(source, contents, device, link, step_ns):
-    """ProbeFacts of src/tune/loader-probe.ts, without the kind and source that pinbench itself knows."""
+    """ProbeFacts of src/tune/loader-probe.ts, without the kind and source, which pinbench knows."""
     from . import facts
 
     of_batch = facts.of_batch(contents, source.batch_size, device.name, "torch sees no GPU")

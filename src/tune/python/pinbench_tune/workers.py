@@ -1,5 +1,5 @@
-"""The processes that make a loader's batches: workers, or the training process itself. Their start, the time that
-batches take there, and their end.
+"""The processes that make batches (workers, or the training process itself): their start, the times of batches, their
+end.
 """
 
 import faulthandler
@@ -14,21 +14,20 @@ import time
 
 from . import guard
 
-# Three records of: number of batches, nanoseconds of all of them, nanoseconds of the first; for making, collating and
-# handing over.
+# For each of making, collating and handing over: number of batches, total ns, ns of the first.
 _FIGURES = struct.Struct("=9Q")
 _PARTS = (("made", "makeNs"), ("collated", "collateNs"), ("handedOver", "handOverNs"))
 _MADE, _COLLATED, _HANDED = 0, 3, 6
-# pinbench sends it to all processes of a hanging group; each writes its stack.
+# pinbench sends this signal to all processes of a hanging group; each writes its stack.
 WHERE_SIGNAL = signal.SIGUSR2
-# Batches of each worker that are compared: a part that never changes proves nothing.
+# Number of batches per worker to compare: a part that never changes proves nothing.
 _COMPARED = 2
-# Values in one part of these batches (such as labels next to randomly cropped pictures) that are not equal by chance.
+# Number of values in a part of a batch (such as labels) that cannot be equal by chance.
 _TELLING_VALUES = 8
 
 
 class WorkerStart:
-    """Wraps the user's worker_init_fn; picklable if that is. `folder` gets the records of the worker."""
+    """Wraps the user's worker_init_fn; can be pickled if that can. `folder` is for the worker's records."""
 
     def __init__(self, init_fn, folder, is_probe):
         self.init_fn = init_fn
@@ -36,7 +35,7 @@ class WorkerStart:
         self.is_probe = is_probe
 
     def __call__(self, worker_id):
-        # Not at the top: workers that are spawned import this module before they need torch.
+        # Imported here, because spawned workers import this module before they need torch.
         from torch.utils.data import IterableDataset, get_worker_info
         from torch.utils.data._utils import fetch
 
@@ -44,7 +43,7 @@ class WorkerStart:
             guard.begin_child()
             write_stack_on_signal(self.folder, "worker-%d" % worker_id)
         clock = Clock(_memory(_making_file(self.folder, os.getpid())))
-        data_queue = sys._getframe(1).f_locals["data_queue"]  # of torch's _worker_loop
+        data_queue = sys._getframe(1).f_locals["data_queue"]  # a local of torch's _worker_loop
         data_queue._send_bytes = clock.timing_sending(data_queue._send_bytes)
         data_queue._on_queue_feeder_error = _sending_errors(data_queue)
         info = get_worker_info()
@@ -54,7 +53,7 @@ class WorkerStart:
             kind, first = fetch._MapDatasetFetcher, None
         kind.fetch = _timed(kind.fetch, clock, first)
         if hasattr(info.dataset, "pinbench_dataset"):
-            # The user's code must not see pinbench's around it.
+            # The user's code must see its own data set, not pinbench's wrapper.
             object.__setattr__(info, "dataset", info.dataset.pinbench_dataset)
         if self.init_fn is not None:
             self.init_fn(worker_id)
@@ -62,20 +61,19 @@ class WorkerStart:
 
 def write_stack_on_signal(folder, name):
     """On WHERE_SIGNAL this process writes its stack to a file for pinbench, whichever thread holds the GIL."""
-    # Open while this process runs.
     file = os.open(os.path.join(folder, name + ".stack"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     faulthandler.register(WHERE_SIGNAL, file=file, all_threads=False, chain=False)
 
 
 def _sending_errors(data_queue):
-    """A batch that cannot be sent becomes its error, which torch raises in the loop: it would let it wait forever."""
+    """Sends an error in place of a batch that cannot be sent, so that torch does not wait for it forever."""
     from torch._utils import ExceptionWrapper
 
     return lambda _error, message: data_queue.put((message[0], ExceptionWrapper(where="in DataLoader worker process")))
 
 
 class Clock:
-    """Number and time of the batches that this process makes."""
+    """Counts and times the batches made by this process."""
 
     def __init__(self, memory=None):
         self.figures = memoryview(memory or bytearray(_FIGURES.size)).cast("Q")
@@ -87,13 +85,13 @@ class Clock:
         self.figures[part] += 1
 
     def timing_sending(self, send):
-        """CPU time of the thread that pickles batches and writes them to the pipe: it may wait there for the reader."""
+        """Times the thread that pickles batches and writes them to the pipe, by CPU time: it may wait for the reader.
+        """
         until = 0
 
         def timed(*arguments):
             nonlocal until
             send(*arguments)
-            # The thread does nothing else.
             before, until = until, time.thread_time_ns()
             self.add(_HANDED, until - before)
 
@@ -101,7 +99,7 @@ class Clock:
 
 
 def time_own(iterator):
-    """The Clock of an iterator that makes its batches in this process."""
+    """Attaches a Clock to an iterator that makes its batches in this process."""
     clock, fetcher = Clock(), iterator._dataset_fetcher
     fetcher.fetch = _timed(type(fetcher).fetch, clock, None).__get__(fetcher)
     return clock
@@ -109,7 +107,7 @@ def time_own(iterator):
 
 def _timed(fetch, clock, first):
     def timed(fetcher, indices):
-        # Without auto-collation, the data set itself makes batches.
+        # Without auto-collation the data set makes whole batches.
         if fetcher.auto_collation and not hasattr(fetcher, "pinbench_collate"):
             fetcher.pinbench_collate = fetcher.collate_fn
             fetcher.collate_fn = collate(fetcher.collate_fn)
@@ -133,7 +131,7 @@ def _timed(fetch, clock, first):
 
 
 def _memory(path):
-    """A file that outlives the worker; None without space or descriptors: its batches are then not timed."""
+    """A file that outlives the worker. None without disk space or descriptors; then its batches are not timed."""
     try:
         with open(path, "w+b") as file:
             file.truncate(_FIGURES.size)
@@ -143,8 +141,8 @@ def _memory(path):
 
 
 def figures(folder, pids, clock):
-    """Number and nanoseconds of the batches that workers, or this process by its `clock`, have made. The first of a
-    process is left out if it has made others: it also pays for imports and for opening files.
+    """Number and total nanoseconds of batches made by workers, or by this process (`clock`). Ignores each process'
+    first batch if there are others: it includes imports and opening files.
     """
     total = dict.fromkeys(sum(_PARTS, ()), 0)
     for each in [clock.figures] if clock is not None else [_read(folder, pid) for pid in pids]:
@@ -172,7 +170,7 @@ def _first_file(folder, pid):
 
 
 class _First:
-    """Writes fingerprints of a stream's first batches in a worker to a file for `sample_copies`."""
+    """Writes fingerprints of a worker's first batches to a file, for `sample_copies`."""
 
     def __init__(self, folder):
         self._path = _first_file(folder, os.getpid())
@@ -188,20 +186,20 @@ class _First:
                     with open(self._path, "w") as file:
                         json.dump(self._batches, file)
                 except OSError:
-                    pass  # no space: then it is unknown
+                    pass  # no disk space: the result stays unknown
 
 
 def sample_copies(folder, pids):
-    """Number of workers of a stream that delivered each sample: 1 if they share it out; None if unknown."""
+    """Number of workers that delivered each sample of a stream: 1 if they share it out; None if unknown."""
     groups, count = [], 0
     for pid in pids:
         try:
             with open(_first_file(folder, pid)) as file:
                 parts = _by_part(json.load(file))
         except (OSError, ValueError):
-            continue  # it made no second batch
+            continue  # it made only one batch
         if not parts:
-            continue  # all of its samples are equal
+            continue  # all its samples are equal
         count += 1
         if not any(_are_alike(each, parts) for each in groups):
             groups.append(parts)
@@ -209,7 +207,7 @@ def sample_copies(folder, pids):
 
 
 def _by_part(batches):
-    """(number of values, their digests) of each part that varies, over all batches of a worker."""
+    """(number of values, their digests) for each part that varies between a worker's batches."""
     parts = (tuple(zip(*part)) for part in zip(*batches))
     return [(sum(counts), digests) for counts, digests in parts if len(set(digests)) > 1]
 
@@ -227,7 +225,7 @@ def pids_of(iterator):
 
 
 def end(iterator, grace):
-    """Ends the workers of an iterator as torch does; those that take longer than `grace` seconds are killed."""
+    """Ends an iterator's workers as torch does; kills them after `grace` seconds."""
     processes = of(iterator)
     if not processes:
         return

@@ -1,1 +1,1 @@
-"""What the user names: the data set, its order and the training step."""
+"""Loads what the user named: the data set, its order and the training step."""

@@ -1,4 +1,4 @@
-"""A Dataset, and the settings of a DataLoader on it. Its data are endless, so that no trial reaches the end of an epoch."""
+"""A Dataset with the settings of its DataLoader. Its data repeat endlessly, so that no trial reaches an epoch's end."""
 
 import itertools
 import os
@@ -11,15 +11,15 @@ from ..go import length
 from ..faults import Refusal
 from ..workers import WorkerStart
 
-# Settings taken from a given DataLoader, besides those that choose a batch's samples.
+# Settings taken over from the user's DataLoader, besides those that choose samples.
 _TAKEN_OVER = ("collate_fn", "generator", "pin_memory_device", "in_order")
 _WITH_WORKERS_ONLY = ("timeout", "multiprocessing_context")
-# Interval of reporting progress, and of asking whether to continue, while files are dropped.
+# Interval at which progress is reported while files are dropped.
 _ALIVE_SECONDS = 1
 
 
 class Source:
-    """`made`: a Dataset or a DataLoader. `folder` gets records of workers."""
+    """`made`: a Dataset or a DataLoader. `folder`: for the workers' records."""
 
     def __init__(self, made, batch_size, folder):
         self._folder = folder
@@ -52,7 +52,7 @@ class Source:
             if given.drop_last:
                 said = "An epoch has %d samples, which with drop_last make no batch of %d." % (samples, size)
                 raise Refusal("usage", said, "Make batches smaller, or leave out drop_last.")
-            # Endless data would put several epochs into a batch.
+            # With endless data, a larger batch would span several epochs.
             size = samples
         chosen = {"batch_size": size, **({} if size is None else {"drop_last": given.drop_last})}
         if not self.is_iterable:
@@ -69,7 +69,7 @@ class Source:
         return DataLoader(self._looped, **arguments)
 
     def epoch_batches(self):
-        """None if unknown, as for iterable data."""
+        """Number of batches in an epoch; None if unknown, as for iterable data."""
         if self.is_iterable:
             return None
         samples = length(self.dataset if self.given is None else self.given.sampler)
@@ -85,10 +85,10 @@ class Source:
 
 
 class EndlessSampler:
-    """Hands out what a sampler (or batch sampler) does, again and again.
+    """Repeats a sampler (or batch sampler) endlessly.
 
-    Each DataLoader that gets it continues where the last one stopped: trials that all began with the same samples would
-    find them in the page cache, except for the first trial.
+    Each new DataLoader continues where the last one stopped. If all trials began with the same samples, later trials
+    would find them in the page cache.
     """
 
     def __init__(self, sampler):
@@ -107,16 +107,16 @@ class EndlessSampler:
                 is_empty = False
                 yield item
             if is_empty:
-                return  # as all other epochs will be
+                return  # all other epochs would be empty too
 
     def _epoch(self, number):
-        """A plain shuffle has the same order in each process and in each search."""
+        """A plain shuffle gets the same order in each process and search."""
         sampler = self._sampler
         if type(sampler) is not RandomSampler or sampler.generator is not None or sampler.replacement:
             yield from sampler
             return
         order = torch.randperm(len(sampler.data_source), generator=torch.Generator().manual_seed(1 + number))
-        # Converted on demand: a list of all indices of a large data set takes a second.
+        # Converted in parts: a list of all indices of a large data set takes a second.
         for start in range(0, len(sampler), 4096):
             yield from order[start : min(start + 4096, len(sampler))].tolist()
 
@@ -125,7 +125,7 @@ class EndlessIterable(IterableDataset):
     """An IterableDataset that restarts when it ends; picklable if the user's is."""
 
     def __init__(self, dataset):
-        # A worker shows it to the user's code in this one's place.
+        # The data set that the user's code sees in a worker.
         self.pinbench_dataset = dataset
 
     def __iter__(self):
@@ -139,20 +139,20 @@ class EndlessIterable(IterableDataset):
 
 
 def drop_files(folder, is_written, goes_on):
-    """Drops the files below a folder from the page cache, as before a first epoch. `goes_on()` is called every second;
-    if it returns false, the rest is left. `is_written`: none of them waits to be written to storage.
+    """Drops the files in a folder from the page cache, as before a first epoch. Calls `goes_on()` every second, and
+    stops if it returns false. `is_written`: all files are already on storage.
     """
     asked = time.monotonic()
     for path, _, names in os.walk(folder):
         for name in names:
             try:
-                # Opening another kind of file must not block.
+                # O_NONBLOCK, because opening a pipe would block.
                 file = os.open(os.path.join(path, name), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
             except OSError:
-                continue  # the data set cannot read it either, or reports it itself
+                continue  # the data set reports this itself if it reads the file
             try:
                 if not is_written:
-                    os.fdatasync(file)  # the kernel keeps pages that are not on storage yet
+                    os.fdatasync(file)  # the kernel keeps pages that are not yet on storage
                 os.posix_fadvise(file, 0, 0, os.POSIX_FADV_DONTNEED)
             except OSError:
                 pass  # not a regular file

@@ -1,4 +1,4 @@
-"""The training step that runs with the loader: the user's own, a fixed duration, or a simulated one."""
+"""The training step: the user's own, one of fixed duration, or a simulated one."""
 
 import statistics
 import time
@@ -9,15 +9,15 @@ from ..batch import copy
 from ..faults import Refusal, refuse_for
 from . import target
 
-# ResNet-50 forward and backward: 12.3 GFLOP for an image of 602 112 bytes.
+# ResNet-50, forward and backward: 12.3 GFLOP for an image of 602 112 bytes.
 FLOPS_PER_BYTE = 20_000
-# Sides of the matrices: only large ones fill a GPU; 512 fill a CPU, which would take seconds for the largest.
+# Sides of the matrices. Only large ones keep a GPU busy; on a CPU the largest would take seconds.
 _LEAST_SIDE, _GPU_SIDE, _CPU_SIDE = 128, 4096, 512
 
 
 def make(wanted, batch_bytes, device, alive):
-    """(a function that starts the step on a batch, the nanoseconds that it takes alone), or (None, None). `alive` is
-    called before each run of a step here.
+    """Returns (function that starts the step on a batch, its duration alone in ns), or (None, None). Calls `alive`
+    before each run of the step.
     """
     if wanted is None:
         return None, None
@@ -29,8 +29,8 @@ def make(wanted, batch_bytes, device, alive):
 
 
 def of_user(name, batch, device, alive):
-    """The same for the user's own function `FILE:FUNCTION`, timed alone on one batch on the device. Raises a Refusal if
-    it is missing or fails. The first runs are left out, because they allocate memory and choose kernels.
+    """Like make(), for the user's function `FILE:FUNCTION`, timed on one batch on the device. Raises a Refusal if it is
+    missing or fails. Ignores the first runs, which allocate memory and choose kernels.
     """
     function = target.load(name)
     if not callable(function):
@@ -47,7 +47,7 @@ def of_user(name, batch, device, alive):
 
 
 def _sleep_on_device(duration, device, alive):
-    # It counts cycles of the GPU's clock, which takes this long to reach full speed.
+    # _sleep counts cycles of the GPU's clock; the first runs bring the clock to full speed.
     cycles = 20_000_000
     took = [device.time_ns(lambda: torch.cuda._sleep(cycles)) for _ in range(6)]
     cycles_per_ns = cycles / statistics.median(took[3:])
@@ -61,7 +61,7 @@ def _sleep_on_device(duration, device, alive):
 
 def _stand_in(batch_bytes, device, alive):
     flops = max(1, batch_bytes) * FLOPS_PER_BYTE
-    # The largest matrices with at least four products in a step.
+    # The largest matrices with which a step has at least four products.
     side = _GPU_SIDE if device.is_cuda else _CPU_SIDE
     while side > _LEAST_SIDE and flops < 4 * 2 * side**3:
         side //= 2
@@ -77,7 +77,7 @@ def _stand_in(batch_bytes, device, alive):
                 torch.matmul(left, right, out=out)
 
     multiply(1)
-    # On a CPU the whole step can take seconds, and so can each repeat: two products are timed instead.
+    # On a CPU a whole step can take seconds, so only two products are timed.
     some = count if device.is_cuda else min(count, 2)
     alive()
     device.time_ns(lambda: multiply(some))

@@ -1,4 +1,4 @@
-"""From "train_data.py:make_dataset" to a Dataset or a DataLoader."""
+"""Turns a target such as "train_data.py:make_dataset" into a Dataset or a DataLoader."""
 
 import collections.abc
 import importlib
@@ -8,16 +8,16 @@ import sys
 
 from ..faults import Refusal, refuse_for, shorten
 
-# Most names listed in a message.
+# Maximum number of names in a message.
 _MOST = 12
-# By name, because Lightning and Hugging Face's datasets may be missing.
+# Class names, because Lightning and Hugging Face's datasets may not be installed.
 _OF_LIGHTNING = ("LightningDataModule", "LightningModule")
 _OF_DATASETS = ("Dataset", "IterableDataset", "DataLoader")
 _STAGES = {"val": "validate", "test": "test", "predict": "predict"}
 
 
 def check(target, what="the data set"):
-    """Refuses an impossible target before anything is imported."""
+    """Raises a Refusal for an invalid target before anything is imported."""
     location, _, name = target.partition(":")
     is_file = location.endswith(".py") or os.sep in location
     if not location or not name:
@@ -46,7 +46,7 @@ def load(target):
     try:
         return eval(compile(name.strip(), "<name>", "eval"), vars(module))
     except (NameError, AttributeError) as error:
-        owner = getattr(error, "obj", module)  # of Python 3.10
+        owner = getattr(error, "obj", module)  # since Python 3.10
         hint = _names_in(module) if owner is module else _parts(owner, "", False)
         raise refuse_for(error, "%s cannot be found" % target, "usage", hint) from None
     except (Exception, SystemExit) as error:
@@ -55,15 +55,15 @@ def load(target):
 
 
 def make(value, shown, is_first_rank, making):
-    """The Dataset or the DataLoader in `value` or its return value. `making` runs before a call; `is_first_rank`: whether
-    this process prepares the data for all ranks of the node. Raises a Refusal if there is none.
+    """Finds the Dataset or DataLoader in `value` or in what it returns. `making` runs before a call. `is_first_rank`:
+    this process prepares data for all ranks of the node. Raises a Refusal if there is none.
     """
     if inspect.isclass(value) and _is_kind(value, _OF_LIGHTNING):
         value = _call(value, shown, making)
     if _is_lightning(value):
         value = value.train_dataloader
     if _is_lightning(getattr(value, "__self__", None)):
-        # As Lightning's Trainer does before it asks for a loader.
+        # Lightning's Trainer also does this before it requests a loader.
         module, stage = value.__self__, _STAGES.get(value.__name__.partition("_")[0], "fit")
         making()
         try:
@@ -106,7 +106,7 @@ def _is_lightning(value):
 
 
 def _is_data(value):
-    """Whether DataLoader takes it, or it is one."""
+    """Whether it is a DataLoader, or a data set for one."""
     if _is_kind(type(value), _OF_DATASETS):
         return True
     is_container = isinstance(value, (dict, str, bytes, tuple, type)) or isinstance(value, list) and _named(value, "")
@@ -114,7 +114,7 @@ def _is_data(value):
 
 
 def _named(value, shown):
-    """Expressions for the data sets in a value called `shown`."""
+    """Expressions that name the data sets in a value called `shown`."""
     if isinstance(value, collections.abc.Mapping):
         parts = {"[%s]" % repr(key).replace("'", '"'): entry for key, entry in value.items()}
     elif isinstance(value, (list, tuple)):
@@ -125,16 +125,16 @@ def _named(value, shown):
 
 
 def _parts(value, shown, says_otherwise):
-    """A hint: how to name the data sets in a value; None if it holds none."""
+    """A hint on how to name the data sets in a value; None if there are none."""
     named = _named(value, shown)
     if named:
-        # A shell removes quotes, and takes brackets for a pattern.
+        # Quoted, because a shell removes quotes and expands brackets.
         return "Name what is in it: %s." % _listed(["'%s'" % one if "[" in one else one for one in named])
     return "Name a Dataset, a DataLoader, or a function that returns one of them." if says_otherwise else None
 
 
 def _names_in(module):
-    """A hint: what the module defines, in its order."""
+    """A hint: the names that the module defines, in order."""
     own = [
         name
         for name, value in vars(module).items()
@@ -149,7 +149,7 @@ def _listed(names):
 
 
 def _import(location):
-    """By its own name, so that spawned workers can import its classes. As for a script, its folder comes first."""
+    """Imports the module by its own name, so that spawned workers can too. Its folder comes first in sys.path."""
     folder, file = os.path.split(location)
     is_file = location.endswith(".py") or bool(folder)
     name, extension = os.path.splitext(file) if is_file else (location, ".py")

@@ -1,1 +1,1 @@
-"""A timed trial of a setting: its loop, its workers and what they use."""
+"""A timed trial of a setting: loop, workers and resource use."""

@@ -1,8 +1,8 @@
-"""The destination of batches, a GPU or host memory, and training loops that use them there.
+"""The destination of batches (a GPU or host memory), and training loops that use them there.
 
-Each loop is given `step`, which is called with each batch on the device (None for no step), and `tell`: `arrived(ns)`
-with the time at which a batch had arrived, and `expect()` for one that is under way; `collect()` is then called every
-now and then, by another thread.
+Each loop gets two objects. `step` is called with each batch on the device; None for no step. `tell` has `arrived(ns)`,
+for the time at which a batch arrived, and `expect()`, for a batch still being copied. After expect(), another thread
+calls `collect()` repeatedly.
 """
 
 import collections
@@ -15,13 +15,13 @@ from ..batch import copy
 
 
 def find_device(rank):
-    """The GPU that torch uses, or a replacement without one. `rank`: the process' rank, each with its own GPU."""
+    """The GPU that torch uses, or host memory without one. Each `rank` has its own GPU."""
     if not torch.cuda.is_available():
         return HostDevice()
     if rank is None:
         return CudaDevice([])
     count, notes = torch.cuda.device_count(), []
-    # As in training scripts, by LOCAL_RANK.
+    # Like training scripts do with LOCAL_RANK.
     torch.cuda.set_device(rank["index"] % count)
     if count < rank["count"]:
         notes.append("%d ranks share the GPUs that torch sees: %d." % (rank["count"], count))
@@ -29,7 +29,7 @@ def find_device(rank):
 
 
 class HostDevice:
-    """No GPU: batches stay where the loader puts them."""
+    """Without a GPU, batches stay where the loader puts them."""
 
     is_cuda = False
     name = None
@@ -50,7 +50,7 @@ class HostDevice:
 
 class CudaDevice:
     is_cuda = True
-    # Size from which larger copies are no faster.
+    # Larger copies are no faster.
     _LINK_BYTES = 256 << 20
 
     def __init__(self, notes):
@@ -68,7 +68,7 @@ class CudaDevice:
         return start.elapsed_time(end) * 1e6
 
     def link(self, batch_bytes):
-        """Bytes a second of single copies, from pinned and from pageable memory."""
+        """Rates of single copies, in bytes per second, from pinned and from pageable memory."""
         size = max(1, min(batch_bytes, self._LINK_BYTES))
         there = torch.empty(size, dtype=torch.uint8, device=self.torch_device)
         pageable = torch.ones(size, dtype=torch.uint8)
@@ -96,7 +96,7 @@ class HostConsumer:
     def __init__(self, step, tell):
         self._step = step
         self._tell = tell
-        # The source of an error: the step, or the use of a batch before it.
+        # Whether an error comes from the step, or from the use of a batch before it.
         self.is_in_step = False
         self.copy_ns = 0
 
@@ -108,10 +108,10 @@ class HostConsumer:
         self._run_step(batch)
 
     def finish(self):
-        """Waits for copies and steps that are under way."""
+        """Waits for running copies and steps."""
 
     def collect(self):
-        """Reports new arrivals since the last call; returns whether more are under way."""
+        """Reports new arrivals; returns whether more are expected."""
         return False
 
     def _run_step(self, batch):
@@ -122,11 +122,11 @@ class HostConsumer:
 
 
 class BlockingConsumer(HostConsumer):
-    """A training loop: copy and step on one stream, like `batch.to(device)` and a model's forward. Waits for each copy
-    where it is issued.
+    """A training loop with copy and step on one stream, like `batch.to(device)` and a model's forward. Waits for each
+    copy.
 
-    The host fetches the next batch during the step that it has just launched, and launches no
-    step before the last one is done, like a loop that reads the last loss, or has queued enough.
+    The host fetches the next batch while the step runs. It launches no step before the last one has ended, like a loop
+    that reads the loss.
     """
 
     def __init__(self, device, non_blocking, step, tell):
@@ -137,7 +137,7 @@ class BlockingConsumer(HostConsumer):
         self._copies = None
 
     def take(self, batch):
-        # The copy would wait behind it in the stream; that time is not the copy's.
+        # Otherwise the copy would wait behind the step in the stream, and its time would be too long.
         self.finish()
         start = time.perf_counter_ns()
         self._copies = copy(batch, self._device, self._non_blocking)
@@ -160,18 +160,18 @@ class BlockingConsumer(HostConsumer):
 
 
 class OverlappingConsumer(BlockingConsumer):
-    """The next batch is fetched while the copy of this one is under way: one at a time, waited for with the next one.
+    """Fetches the next batch during the copy of this one. One copy runs at a time.
 
-    The GPU's own clock shows when a copy was done, by an event behind it: the loop would see it only when the next
-    batch has been fetched, and a waiting thread would take the interpreter from those that fetch.
+    An event after each copy records its end by the GPU's clock. The loop itself would see it only after fetching the
+    next batch, and a waiting thread would hold the interpreter.
     """
 
     def __init__(self, *arguments):
         super().__init__(*arguments)
         self._copy_done = None
-        # Events of copies whose arrival is not reported yet, oldest first.
+        # Events of unreported copies, oldest first.
         self._under_way = collections.deque()
-        # The same moment on both clocks, which drift apart by some microseconds a second.
+        # The same moment on both clocks; they drift apart by some microseconds a second.
         self._reference = torch.cuda.Event(enable_timing=True)
         self._reference_ns = self._last_ns = 0
 
@@ -183,7 +183,7 @@ class OverlappingConsumer(BlockingConsumer):
 
     def take(self, batch):
         start = time.perf_counter_ns()
-        # The last copies are freed only after these are issued, so their memory is not reused for them.
+        # The previous copies are freed after these are issued, so that their memory is not reused.
         self._copies = copy(batch, self._device, True)
         done = torch.cuda.Event(enable_timing=True)
         done.record()
@@ -203,7 +203,7 @@ class OverlappingConsumer(BlockingConsumer):
         while self._under_way and self._under_way[0].query():
             done = self._under_way[0]
             ns = self._reference_ns + round(self._reference.elapsed_time(done) * 1e6)
-            # The clocks are not exact, so the order must be enforced.
+            # The clocks are inexact, so the order is enforced.
             self._last_ns = min(max(ns, self._last_ns), time.perf_counter_ns())
             self._tell.arrived(self._last_ns)
             self._under_way.popleft()

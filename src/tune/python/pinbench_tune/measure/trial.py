@@ -1,4 +1,4 @@
-"""One setting, from the start of its DataLoader until pinbench has seen enough."""
+"""Measures one setting, from the start of its DataLoader until pinbench has enough batches."""
 
 import signal
 import threading
@@ -7,7 +7,7 @@ import time
 from .. import faults, workers
 from .usage import Usage
 
-# Longest time for a worker to end by itself, because nobody needs its current batch.
+# Time limit for a worker to end by itself; its current batch is not needed.
 _GRACE_SECONDS = 0.5
 
 
@@ -16,13 +16,13 @@ class Stopped(BaseException):
 
 
 class Stop:
-    """Asks the running trial to end; set by the channel's thread, read between two batches. A signal cuts short a wait
-    for workers. It does not interrupt the user's own code, which runs here without workers and would be left halfway.
+    """A request to end the trial: set by the channel's thread, read between two batches. A signal interrupts a wait for
+    workers, but never the user's own code, which would be left halfway.
     """
 
     def __init__(self):
         self._trial = None
-        # Called at the request, because the current batch may take too long.
+        # Called at once, because the current batch may take too long.
         self.on_ask = None
         self.waits_for_workers = False
         self._main = threading.main_thread().ident
@@ -31,7 +31,7 @@ class Stop:
     def ask(self, trial):
         self._trial = trial
         if self.on_ask is not None:
-            _guarded(self.on_ask)  # the trial may end meanwhile
+            _guarded(self.on_ask)  # the trial may end at the same time
         signal.pthread_kill(self._main, signal.SIGUSR1)
 
     def asked(self, trial):
@@ -55,15 +55,15 @@ class Trial:
         self._batches = 0
         self._wait_ns = 0
         self._iterator = None
-        # Without workers, the time of making batches.
+        # Times batches made without workers.
         self._clock = None
-        # The phase of the loop, which distinguishes faults.
+        # The loop's phase, which tells failures apart.
         self._doing = faults.STARTING
         self._consumer = device.consumer(setting, step, self)
         self._usage = Usage()
 
     def run(self):
-        """Sends the arrivals, then "ending" with all results, and "ended" when the workers are gone."""
+        """Sends arrivals, then "ending" with all results, then "ended" when the workers have ended."""
         failure = None
         self._channel.collect_from(lambda: _guarded(self._consumer.collect))
         self._stop.on_ask = lambda: self._channel.send("sums", trial=self._number, figures=self._means())
@@ -75,10 +75,10 @@ class Trial:
                 self._stop.waits_for_workers = False
         except Stopped:
             _guarded(self._consumer.finish)
-        except BaseException as error:  # also SystemExit, which the data set may raise
+        except BaseException as error:  # includes SystemExit, which a data set may raise
             doing = faults.STEPPING if self._consumer.is_in_step else self._doing
             failure = faults.describe(error, doing, self._setting, self._batches, workers.of(self._iterator))
-            # Earlier batches have arrived; a failing device reports it here too.
+            # Waits for earlier batches to arrive; a failing device raises here too.
             _guarded(self._consumer.finish)
         source, pids = self._source, workers.pids_of(self._iterator)
         figures = self._means()
@@ -91,7 +91,7 @@ class Trial:
         self._channel.collect_from(None)
         self._stop.on_ask = None
         self._channel.send("ending", trial=self._number, failure=failure, figures=figures)
-        # The last batches are freed before the next trial begins.
+        # Frees the last batches before the next trial.
         self._consumer = None
         _guarded(lambda: workers.end(self._iterator, _GRACE_SECONDS))
         self._iterator = None
@@ -114,7 +114,7 @@ class Trial:
             before = time.perf_counter_ns()
             self._stop.waits_for_workers = has_workers
             if self._stop.asked(self._number):
-                return  # before its signal could have an effect
+                return  # requested before the signal could interrupt the wait
             try:
                 batch = next(self._iterator)
             except StopIteration:
@@ -124,19 +124,19 @@ class Trial:
             self._doing = faults.COPYING
             self._batches += 1
             self._consumer.take(batch)
-            # As in a training loop, where the copy replaces the name: the pages are freed while the next is fetched.
+            # Frees the batch while the next one is fetched, like a training loop that reuses the name.
             del batch
             self._usage.sample(self._batches, pids)
 
     def arrived(self, ns):
-        """For the consumer, like `expect`."""
+        """Called by the consumer, like `expect`."""
         self._channel.arrived(ns - self._started_ns)
 
     def expect(self):
         self._channel.expect()
 
     def _means(self):
-        """For a batch; None before the first one."""
+        """Mean times of a batch; None before the first one."""
         made = workers.figures(self._folder, workers.pids_of(self._iterator), self._clock)
         sums = {
             "waitNsPerBatch": (self._wait_ns, self._batches),

@@ -1,4 +1,4 @@
-"""A trial's use of the machine: shared and pinned memory, the workers' own memory, bytes from storage."""
+"""A trial's resource use: shared and pinned memory, the workers' own memory, bytes from storage."""
 
 import os
 import re
@@ -6,9 +6,9 @@ import re
 import torch
 
 _SHARED = "/dev/shm"
-# Number of last looks at a worker's memory that are compared.
+# Number of recent samples of a worker's memory that are compared.
 _LOOKS = 3
-# Smaller growth per sample is normal for Python and ends soon: a page in eight samples.
+# Slower growth is normal for Python and ends soon: a page in eight samples.
 _LEAST_BYTES_PER_SAMPLE = 512
 
 
@@ -19,12 +19,11 @@ class Usage:
         self._shared_before = self._shared_peak = _shared_bytes()
         self._read_before = _read_bytes("self")
         self._pinned_before = _pinned_bytes("current")
-        # Batches at the next look at a worker, and (batches, own bytes of the first one) in order.
+        # Batch number of the next sample, and samples so far: (batches, own bytes of the first worker).
         self._next = 2
         self._looks = []
 
     def sample(self, batches, pids):
-        """After each batch: cheap enough for that."""
         if self._shared_before is not None:
             self._shared_peak = max(self._shared_peak, _shared_bytes() or 0)
         if pids and batches >= self._next:
@@ -32,13 +31,13 @@ class Usage:
             self._looks.append((batches, _private_bytes(pids[0])))
 
     def summary(self, batches, pids, epoch_batches, batch_samples):
-        """Called while the workers still exist."""
-        # A span of a few batches would show little: the last look takes the place of one just before it.
+        """Must be called while the workers still exist."""
+        # Few batches would show no growth: the last sample replaces one taken just before it.
         if len(self._looks) >= _LOOKS and 2 * batches < 3 * self._looks[-1][0]:
             self._looks.pop()
         self._next = batches
         self.sample(batches, pids)
-        # Growth of the whole machine's use of /dev/shm, which has no batches of this process alone.
+        # Growth of /dev/shm on the whole machine: the kernel does not count a process' share.
         shared = None if self._shared_before is None else self._shared_peak - self._shared_before
         pinned, before = _pinned_bytes("peak"), self._pinned_before
         now, read_before = _read_bytes("self"), self._read_before
@@ -53,14 +52,14 @@ class Usage:
         }
 
     def _growth(self, epoch_batches, batch_samples):
-        """Bytes that each worker will own beyond today's after a whole epoch, whose samples persistent workers of shuffled
-        epochs all see in the end; None if unknown. A forked worker shares the training process' memory, and gets copies
-        of its own, page by page, as it writes to it; reading a Python object is enough, as that counts a reference.
+        """Growth in bytes of each worker until an epoch ends; None if unknown. Persistent workers with shuffled data
+        see all samples in the end. A forked worker shares the training process' memory until it writes to a page.
+        Reading a Python object also writes, because it counts a reference.
         """
         looks = self._looks[-_LOOKS:]
         if epoch_batches is None or len(looks) < _LOOKS or None in [own for _, own in looks]:
             return None
-        # Memory touched once (loading libraries, a garbage collection) falls into only one of the two spans.
+        # The minimum ignores memory touched once (a loaded library, a garbage collection), which affects one span only.
         by_batch = min((two[1] - one[1]) / max(1, two[0] - one[0]) for one, two in zip(looks, looks[1:]))
         return round(by_batch * epoch_batches) if by_batch >= _LEAST_BYTES_PER_SAMPLE * (batch_samples or 1) else 0
 
@@ -87,7 +86,7 @@ def _read(pid, file):
 
 
 def _read_bytes(pid):
-    """Bytes that a process has read from storage; None if the kernel does not count, or it has ended."""
+    """Bytes that a process read from storage; None if the kernel does not count them or the process has ended."""
     found = re.search(r"^read_bytes: (\d+)", _read(pid, "io"), re.M)
     return int(found[1]) if found else None
 
@@ -96,12 +95,12 @@ def _private_bytes(pid):
     kilobytes = dict(re.findall(r"^(\w+):\s+(\d+) kB", _read(pid, "smaps_rollup"), re.M))
     if "Private_Dirty" not in kilobytes:
         return None
-    # A batch in flight is mapped by one process alone and counts as private there; it is in shared memory's sum.
+    # A batch in flight is mapped by one process and counts as private there, but it is counted as shared memory.
     return max(0, int(kilobytes["Private_Dirty"]) - int(kilobytes.get("Pss_Shmem", 0))) * 1024
 
 
 def _pinned_bytes(which):
-    """Of torch's own pinned memory in use; None before torch 2.8. "peak" is that since the last call for "current"."""
+    """Pinned memory in use by torch; None before torch 2.8. "peak": since the last call with "current"."""
     stats = getattr(torch.cuda, "host_memory_stats", None)
     if stats is None or not torch.cuda.is_available():
         return None

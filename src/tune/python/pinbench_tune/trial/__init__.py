@@ -1,1 +1,1 @@
-"""Tries settings in a training that is thrown away afterwards."""
+"""Tries settings in a training whose results are thrown away."""

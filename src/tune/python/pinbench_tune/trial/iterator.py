@@ -1,4 +1,4 @@
-"""The iterator that the training loop gets during a search: real batches of its data set, in whatever order."""
+"""The iterator of a training loop during a search. It gives real batches, in any order."""
 
 import contextlib
 import gc
@@ -16,48 +16,46 @@ from .. import facts, faults, inspect, workers
 from ..batch import Contents
 from ..go import length
 
-# A tried setting may keep the loop waiting for this long, and for this many times the job's slowest wait so far.
+# Time limits for the loop's wait under a tried setting: seconds, and a multiple of the slowest wait so far.
 _LEAST_SECONDS, _FACTOR = 5, 10
-# For the import of torch in a worker that is not forked, on a CPU of its own.
+# Seconds for a worker that is not forked to import torch, on a CPU of its own.
 _IMPORT_SECONDS = 10
-# More frequent reports would affect the measurement.
+# Minimum interval of reports in ns: more would disturb the measurement.
 _TELL_NS = 20_000_000
-# Found by the packages on the stack. Other frameworks leave DataLoader's arguments to the script.
+# Frameworks, by their packages on the stack. Others leave DataLoader's arguments to the script.
 _FRAMEWORKS = {"lightning": "lightning", "pytorch_lightning": "lightning", "transformers": "transformers", "timm": "timm"}
 
 
 class Watched:
-    """One loader of the script, over all its epochs and settings."""
+    """A loader of the script, over all its epochs and settings."""
 
     def __init__(self, loader, session, kind, order, iterate):
         self.session = session
-        # As go.Census names it; None if its construction was not seen.
+        # Its name from go.Census; None if its construction was not seen.
         self.kind = kind
         self._iterate = iterate
-        # Whether pinbench wants reports on its batches.
+        # Whether pinbench wants reports about its batches.
         self.is_told = not session.has_target
         self._is_stream = isinstance(loader.dataset, IterableDataset)
         context = loader.multiprocessing_context or multiprocessing
-        # The question leaves the script free to choose another way.
+        # allow_none leaves the script free to choose another start method.
         self._start_method = context.get_start_method(allow_none=True) or multiprocessing.get_all_start_methods()[0]
-        # The requested change that has not been made yet.
         self.asked = None
         self.own = facts.setting_of(loader)
-        # The setting in force, the number of its change, and the loader that has it.
+        # The current setting, the number of its change, and a loader with this setting.
         self.setting, self.change, self._twin = self.own, 0, None
-        # Without workers, the time of making batches.
+        # Times batches made without workers.
         self._clock = None
-        # Whether pinbench knows that it is in force.
+        # Whether pinbench knows that the setting is in force.
         self.is_announced = True
         self.inspection = None
-        # Open files and batches when it began.
+        # Open files and batches at the first batch.
         self._files = None
         self.epoch_batches = None if self._is_stream else length(loader._index_sampler)
         self._samples = None if self._is_stream else facts.batch_size(loader)
         self._contents = None
-        # Batches of the loop, over all epochs.
+        # Number of batches over all epochs.
         self.delivered = 0
-        # The loop's longest wait for a batch.
         self.slowest_seconds = 0
         self.number = session.add(self)
         samples = length(loader.dataset)
@@ -77,7 +75,7 @@ class Watched:
                 self.inspection = inspect.Inspection(loader, self._speak)
 
     def renew(self):
-        """The script has made its loader anew."""
+        """The script constructed its loader again."""
         self.end_persistent()
         self._twin = None
         self.tell("renewed")
@@ -96,7 +94,7 @@ class Watched:
             self.tell("check", check=check, message=message)
 
     def iterator(self, loader):
-        """A torch iterator of the setting in force, at an epoch's start or after a change."""
+        """A torch iterator with the current setting, for an epoch's start or a change."""
         if self._twin is None:
             self._twin = _twin_of(loader, self.setting, self.session.folder)
         with _starting():
@@ -116,7 +114,7 @@ class Watched:
         return iterator
 
     def put(self, asked):
-        """From the next iterator() on; None for the script's own setting."""
+        """Applies a change from the next iterator() on; None restores the script's own setting."""
         self.asked = None
         if asked is not None and asked["setting"]["numWorkers"] > 0 and self.inspection is not None:
             self.inspection.judge()
@@ -125,11 +123,11 @@ class Watched:
         self._twin = self._files = None
 
     def began(self):
-        """The first batch of an iterator has come."""
+        """Called at the first batch of an iterator."""
         self._files = self._files or (facts.open_files(), self.delivered)
 
     def leave(self, iterator):
-        """Before another setting takes over."""
+        """Called before a change to another setting."""
         pids = workers.pids_of(iterator)
         if self._is_stream and self.setting != self.own and len(pids) > 1:
             self._speak("stream", inspect.stream(workers.sample_copies(self.session.folder, pids), len(pids)))
@@ -142,28 +140,27 @@ class Watched:
         self.end_persistent()
 
     def end_persistent(self):
-        """Ends workers that would begin the next epoch, before another setting does."""
+        """Ends persistent workers of the old setting, which would serve the next epoch."""
         iterator = vars(self._twin).get("_iterator") if self._twin is not None else None
         if iterator is not None:
             workers.end(iterator, self._grace)
             vars(self._twin)["_iterator"] = None
 
     def limit(self, is_first):
-        """Seconds until the next batch of a tried setting; `is_first` after its workers have started."""
+        """Time limit in seconds for the next batch of a tried setting; `is_first`: its workers have just started."""
         crowd = max(1, self.setting["numWorkers"] / len(os.sched_getaffinity(0)))
         imports = is_first and self._start_method != "fork"
         return _LEAST_SECONDS + crowd * (_FACTOR * self.slowest_seconds + imports * _IMPORT_SECONDS)
 
     @property
     def _grace(self):
-        """Seconds for a worker to end by itself."""
         return 1 + 2 * self.slowest_seconds
 
     def fail(self, error, iterator):
-        """The tried setting is over: the script's own goes on."""
+        """A tried setting failed: goes back to the script's own."""
         doing = faults.STARTING if iterator is None else faults.LOADING
         failure = faults.describe(error, doing, self.setting, 0, workers.of(iterator))
-        # torch's frames hold the error and the iterator.
+        # Breaks the references of torch's frames to the error and the iterator.
         error.__traceback__ = None
         workers.end(iterator, 0)
         change = self.change
@@ -171,11 +168,11 @@ class Watched:
         self.tell("failed", change=change, failure=failure)
 
     def tell_batch(self, batch):
-        """Facts on the first batch, with its device at the second one: by then the script has chosen that."""
+        """Reports the first batch once the second arrives: by then the script has chosen its device."""
         if self.delivered == 1:
             self._contents = Contents(batch)
         elif self.delivered == 2:
-            # Any further question would start CUDA in a process that may not want it.
+            # Any other call would start CUDA in a process that may not want it.
             has_device = torch.cuda.is_available() and torch.cuda.is_initialized()
             device = torch.cuda.get_device_name() if has_device else None
             told = facts.of_batch(self._contents, self._samples, device, "the script has not used a GPU")
@@ -195,18 +192,18 @@ class Watched:
 
 
 class SearchIterator(_BaseDataLoaderIter):
-    """One epoch. At a change it goes on with a new iterator of the tried setting. After one, the epoch ends when it has
-    had as many batches as torch announces.
+    """One epoch. After a change it continues with a new iterator, until the epoch has as many batches as torch
+    announces.
     """
 
     def __init__(self, loader, watched):
         began_ns = time.perf_counter_ns()
         self._loader, self._watched = loader, watched
-        # Batches of this epoch, and times that are not told yet.
+        # Number of batches of this epoch, and times not yet reported.
         self._given = 0
         self._ns, self._wait_ns, self._told_ns = [], [], 0
         self._is_mixed = False
-        # Whether the inner iterator has brought a batch.
+        # Whether the inner iterator has given a batch.
         self._has_begun = False
         self._inner = None
         watched.session.obey()
@@ -217,7 +214,7 @@ class SearchIterator(_BaseDataLoaderIter):
         self._tell_epoch("begin", began_ns)
 
     def __getattr__(self, name):
-        # Of torch's iterator, which its own methods and some frameworks use.
+        # Attributes of torch's iterator, which torch and some frameworks use.
         if name.startswith("__") or "_inner" not in vars(self):
             raise AttributeError(name)
         return getattr(self._inner, name)
@@ -266,7 +263,7 @@ class SearchIterator(_BaseDataLoaderIter):
         while True:
             is_tried = watched.setting != watched.own
             if is_tried and watched.setting["numWorkers"] > 0:
-                # torch raises its own error after that time.
+                # torch raises an error after this time.
                 self._inner._timeout = watched.limit(not self._has_begun)
             try:
                 if self._is_mixed and self._given >= (watched.epoch_batches or float("inf")):
@@ -309,17 +306,17 @@ class SearchIterator(_BaseDataLoaderIter):
 
 
 def _twin_of(loader, setting, folder):
-    """A copy of the script's loader with other arguments: the same data set, sampler and collate function."""
+    """A copy of the script's loader with another setting but the same data set, sampler and collate function."""
     twin = object.__new__(type(loader))
     count = setting["numWorkers"]
-    # DataLoader forbids setting most of these after its creation.
+    # DataLoader forbids later changes of most of these.
     twin.__dict__.update(
         vars(loader),
         num_workers=count,
         pin_memory=setting["pinMemory"],
         persistent_workers=setting["persistentWorkers"],
         prefetch_factor=setting["prefetchFactor"] if count > 0 else None,
-        # Without workers DataLoader accepts none.
+        # Without workers, DataLoader accepts no timeout.
         timeout=loader.timeout if count > 0 else 0,
         worker_init_fn=workers.WorkerStart(loader.worker_init_fn, folder, False),
         _iterator=None,
@@ -329,8 +326,9 @@ def _twin_of(loader, setting, folder):
 
 @contextlib.contextmanager
 def _starting():
-    """Workers start within it, in the middle of a training. Garbage may hold tensors of a GPU: a forked worker whose
-    collector frees them aborts, because it has no CUDA. And torch warns of settings that the script has not asked for.
+    """A context for starting workers during a training. Freezes garbage, which may hold GPU tensors: a forked worker
+    has no CUDA, and aborts if its collector frees them. Hides torch's warnings about settings that the script did not
+    choose.
     """
     gc.freeze()
     with warnings.catch_warnings():
@@ -342,7 +340,7 @@ def _starting():
 
 
 def _framework():
-    """The framework whose loop begins to iterate a loader; None for the script's own."""
+    """The framework whose loop iterates the loader; None if it is the script's own loop."""
     frame = sys._getframe(1)
     while frame is not None:
         package = frame.f_globals.get("__name__", "").partition(".")[0]

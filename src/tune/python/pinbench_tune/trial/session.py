@@ -1,7 +1,6 @@
-"""The conversation of a training process with pinbench: JSON, an object a line, over a Unix socket.
+"""A training process' connection to pinbench: one JSON object per line over a Unix socket.
 
-There is no thread: reports are written, and commands are read, while the training loop asks for a batch.
-Neither ever waits for pinbench.
+Uses no thread: reports are written and commands read when the loop requests a batch. Neither waits for pinbench.
 """
 
 import json
@@ -13,10 +12,10 @@ import torch
 
 
 class Session:
-    """One for each process that makes or iterates a loader. Raises OSError if pinbench cannot be reached."""
+    """The connection of a process that constructs or iterates loaders. Raises OSError if pinbench cannot be reached."""
 
     def __init__(self, path):
-        # Folder in which workers write the time of making batches.
+        # Workers write the times of their batches to this folder.
         self.folder = os.path.dirname(path)
         # Whether pinbench has chosen a loader, or wants none.
         self.has_target = False
@@ -27,7 +26,7 @@ class Session:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.connect(path)
         self._socket.setblocking(False)
-        # A worker that inherited it would hide the end of this process from pinbench.
+        # If a worker inherited the socket, pinbench would not see this process end.
         os.register_at_fork(after_in_child=self._socket.close)
         self.tell("hello", pid=os.getpid(), **_rank())
 
@@ -37,12 +36,12 @@ class Session:
             self._send()
 
     def is_over(self):
-        """Whether pinbench has ended the search, or has ended itself."""
+        """Whether the search or pinbench itself has ended."""
         self.obey()
         return self._socket.fileno() < 0
 
     def add(self, watched):
-        """The number of a loader that is iterated for the first time."""
+        """Numbers a loader at its first iteration."""
         self._watched.append(watched)
         return len(self._watched)
 
@@ -81,7 +80,7 @@ class Session:
 
 
 def _rank():
-    """The rank of this training process, if the launcher or torch.distributed say."""
+    """This process' rank, from the launcher or torch.distributed."""
     rank, world_size = _number("RANK", 0), _number("WORLD_SIZE", 1)
     distributed = torch.distributed
     if distributed.is_available() and distributed.is_initialized():
@@ -94,7 +93,7 @@ def _rank():
 
 
 def _number(name, otherwise):
-    """A launcher's value; some use -1 for a single process."""
+    """An integer from the launcher's environment. Some launchers use -1 for a single process."""
     try:
         number = int(os.environ[name])
     except (KeyError, ValueError):

@@ -1,4 +1,4 @@
-"""Replaces DataLoader.__iter__ in a training that is thrown away, and knows the loaders of the process."""
+"""Replaces DataLoader.__iter__ in a training that is thrown away, and keeps track of the process' loaders."""
 
 import functools
 import inspect
@@ -15,18 +15,18 @@ def watch():
 
 
 def _take_place(module):
-    """`module` is torch.utils.data.dataloader, just executed."""
+    """`module`: torch.utils.data.dataloader, just executed."""
     path = os.environ.get("PINBENCH_TUNE_SOCKET")
     if path is None:
-        return  # the script has cleared its environment since
-    # torch would raise an error about a dead worker anywhere in the script: it is found when its batch is waited for.
+        return  # the script cleared its environment
+    # Disables torch's handler, which raises errors about dead workers anywhere; waiting for a batch finds them too.
     module._utils.signal_handling._SIGCHLD_handler_set = True
     watch = Watch(module.DataLoader, path)
     watch.take_place()
     previous = sys.excepthook
 
     def hook(kind, error, trace):
-        """No traceback of the interrupt that ends the training after the search, nor of workers that lose it thereby."""
+        """Hides tracebacks of the interrupt that ends the training after the search, and of its workers."""
         if not (issubclass(kind, (KeyboardInterrupt, ConnectionError)) and watch.is_over()):
             previous(kind, error, trace)
 
@@ -34,7 +34,7 @@ def _take_place(module):
 
 
 class Watch:
-    """All loaders of a process. A loader that is made anew for each epoch is the same one."""
+    """The loaders of a process. A loader that is constructed again for each epoch counts as one."""
 
     def __init__(self, kind, path):
         self._kind = kind
@@ -42,7 +42,7 @@ class Watch:
         self.iterate = kind.__iter__
         self._pid = None
         self._session = None
-        # A weak reference and a record for each; a dict of them would compare loaders.
+        # Pairs of a weak reference and a record: a dict would compare loaders.
         self._watched = []
 
     def take_place(self):
@@ -52,9 +52,11 @@ class Watch:
         @functools.wraps(construct)
         def __init__(loader, *positional, **named):
             found = bound(signature, loader, positional, named)
+            # Before torch may refuse it, as --go counts.
+            name = found and census.name(found.arguments)
             construct(loader, *positional, **named)
-            if found is not None:
-                vars(loader)["_pinbench_name"] = census.name(found.arguments)
+            if name is not None:
+                vars(loader)["_pinbench_name"] = name
             if type(loader).__iter__ is not __iter__:
                 self._tell_own_iter(loader)
 
@@ -68,7 +70,7 @@ class Watch:
         return self._session is not None and self._session.is_over()
 
     def iterator_of(self, loader):
-        # A data set may iterate its own loader, which is no training loop's.
+        # A data set in a worker may iterate its own loader, which no training loop uses.
         session = None if _is_in_worker() else self._open()
         if session is None:
             return self.iterate(loader)
@@ -97,19 +99,19 @@ class Watch:
         return watched
 
     def _tell_own_iter(self, loader):
-        """It may still iterate as torch's do; if not, pinbench can name it."""
+        """Records a loader with its own __iter__, so that pinbench can name it if it cannot be tuned."""
         session = None if _is_in_worker() else self._open()
         if session is not None:
             session.tell("ownIter", name="%s.%s" % (type(loader).__module__, type(loader).__qualname__))
 
     def _open(self):
-        """The conversation with pinbench; None if that has ended. A process forked by the script is separate."""
+        """The connection to pinbench; None if it has ended. A process forked by the script gets its own."""
         if self._pid != os.getpid():
             from .session import Session
 
             self._pid = os.getpid()
             self._watched = []
-            # Sockets between its workers and it, in a folder that pinbench removes.
+            # Sockets between this process and its workers go to a folder that pinbench removes.
             multiprocessing.current_process()._config["tempdir"] = os.path.dirname(self._path)
             try:
                 self._session = Session(self._path)
