@@ -36,7 +36,7 @@ export function fileErrorReason(cause: unknown, more: Readonly<Record<string, st
 
 /**
  * The descriptor behind a path such as /dev/stdin or /dev/fd/3; null for other paths. It is used directly: opening the
- * path again fails on a socket, and the writing program may have closed its end.
+ * path again fails on a socket, and blocks forever on a pipe whose writer has ended.
  */
 export function inheritedDescriptor(path: string): number | null {
   const stream = ["/dev/stdin", "/dev/stdout", "/dev/stderr"].indexOf(path);

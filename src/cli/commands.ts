@@ -165,7 +165,7 @@ Examples:
   tune: {
     summary: "find num_workers, pin_memory and prefetch_factor for a training job's DataLoader",
     usual: ["torch", "data", "batchSize", "budgetNs", "go", "output"],
-    operands: [new Argument("[command...]", "after --: the training command, whose loader is tuned")],
+    operands: [new Argument("[-- command...]", "the training command, whose loader is tuned")],
     help: `
 A command is run to try settings, then ended; --go starts it afresh with the best. With a command, results go to stderr: use --output FILE. Without one, give your own Dataset (--torch), or a model of a loader that needs no Python (--sample, --data, or both: files that become samples of that size).
 
@@ -182,7 +182,7 @@ Examples:
   trace: {
     summary: "run a program, and find which of its copies are pageable and what pinning would save",
     usual: ["forNs", "skipNs", "reference", "output"],
-    operands: [new Argument("[command...]", "after --: the program, as you start it without pinbench")],
+    operands: [new Argument("[-- command...]", "the program, as you start it without pinbench")],
     help: `
 The report goes to stderr when the program ends. The exit code is the program's.
 

@@ -53,7 +53,7 @@ const blocking: Readonly<Record<string, (value: string) => string>> = {
   backend: (value) => value,
   gpu: (value) => value,
   gpuCount: (value) => value,
-  // Only the width counts: a narrower link in all runs means another slot.
+  // The generation may change from run to run; another width may mean another slot.
   linkUnderLoad: (value) => [...new Set(value.replaceAll(/gen\d+ /g, "").split(", "))].join(", "),
 };
 

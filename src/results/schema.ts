@@ -219,7 +219,7 @@ export const resultSchema = z.object({
       estimatedHostBytes: count,
       estimatedPinnedBytes: count,
       estimatedDeviceBytes: count,
-      /** What the preset dropped on this machine, and why. */
+      /** What the preset dropped on this machine and why, and warnings about requests. */
       notes: z.array(z.string()),
       settings: settingsSchema,
     })

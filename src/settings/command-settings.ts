@@ -254,7 +254,7 @@ export const commandSettings = {
       "take this machine's pinned rates from a result of pinbench run (a quick run before the start)",
       kind.text,
     ),
-    cupti: setting("--cupti <file>", "use this libcupti.so (the program's own, or CUDA's)", kind.text),
+    cupti: setting("--cupti <file>", "the libcupti.so to use (the program's own, else CUDA's)", kind.text),
     nvtx: kind.onDemand("--nvtx", "tell copies in different NVTX ranges apart"),
     ...written("trace"),
     quiet,

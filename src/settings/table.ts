@@ -61,7 +61,7 @@ export const cellSettings = {
     "copy sizes: 64KiB,1MiB or 1KiB..64MiB*2 or 1MiB..16MiB+1MiB",
     kind.sizes,
   ),
-  workers: setting("--workers <list>", "threads that copy at once: 1,2,4", kind.counts("workers")),
+  workers: setting("--workers <list>", "threads that copy at once, such as 1,2,4", kind.counts("workers")),
   memory: setting("--memory <list>", `of ${memories.join(", ")}`, kind.choicesOf("memory kind", memories)),
   directions: setting(
     "--direction <list>",
@@ -89,7 +89,7 @@ export const cellSettings = {
   ),
   pipelineChunks: setting(
     "--pipeline <list>",
-    "also copy h2d in this many chunks, each followed by a kernel: 1,2,4,8,16",
+    "also copy h2d in this many chunks, each followed by a kernel, such as 1,2,4,8,16",
     kind.counts("chunks"),
   ),
   blockSizesBytes: setting(

@@ -25,7 +25,7 @@ const observedCopySchema = z.object({
   blockedNs: nanoseconds,
   /** Time in a synchronization right after the call. */
   waitNs: nanoseconds,
-  /** Part of the engine time, for copies on streams that also run kernels. */
+  /** The part of `engineNs` of copies whose stream also runs kernels. */
   behindKernelsNs: nanoseconds,
 });
 

@@ -119,7 +119,7 @@ describe("worker processes", () => {
 });
 
 describe("a worker process that lacks what it needs", () => {
-  it("fails the cells that need this worker", async () => {
+  it("fails only the cells that need this worker, if the device has no memory left", async () => {
     vi.stubEnv("PINBENCH_EMULATED_SHARED", `${temporaryFolder()}/devices`);
     vi.stubEnv("PINBENCH_EMULATED_MEMORY", "256MiB");
     vi.stubEnv("PINBENCH_EMULATED_CONTEXT", "100MiB");
