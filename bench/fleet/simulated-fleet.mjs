@@ -15,7 +15,7 @@ const rates = { pinned: 55.2, pageable: 10 };
 /** Standard deviation between processes on one GPU: the recorded 0.1 to 0.2 % and 2 to 5 % (results/nvidia-h200/sessions.json). */
 const ofProcesses = { pinned: 0.002, pageable: 0.03 };
 
-/** In copies by the CPU, machines differ by this factor more. */
+/** Factor on the differences between machines, which are larger in copies by the CPU. */
 const machineFactor = { pinned: 1, pageable: 3 };
 
 /** A number of Student's t distribution with 3 degrees of freedom. */

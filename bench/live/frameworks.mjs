@@ -41,8 +41,8 @@ const shortGrid = [
 ];
 
 /**
- * `batchSize`: the script's default, also for --tiny. `ranks`: training processes on the machine. `epoch`: batches of a
- * short epoch; the rate then covers whole epochs.
+ * `batchSize`: the script's default (64); --tiny uses 4. `ranks`: training processes on the machine. `epoch`: batches
+ * of a short epoch; the rate then covers whole epochs.
  */
 const trainings = [
   { name: "plain", script: "plain.py", data: "images", grid: imageGrid },

@@ -1,5 +1,5 @@
 // Finds wrong copies of blocks. In host memory, only the copied blocks are filled, poisoned and compared. In
-// device memory, which is fast, the whole rotation is filled and poisoned.
+// device memory, which is fast, the whole rotation is filled and poisoned; only copied blocks are compared.
 #include "checks/cell_data.hpp"
 #include "memory/pattern.hpp"
 #include "timing/block_rotation.hpp"

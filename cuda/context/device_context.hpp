@@ -13,8 +13,8 @@
 
 namespace pinbench {
 
-// Where a session's threads run and where their memory comes from. Throws PLACEMENT_REFUSED if the system
-// refuses it: results must not claim a placement that does not hold.
+// Where a session's threads run and where their memory comes from. If the system refuses it, the session
+// throws PLACEMENT_REFUSED: results must not claim a placement that does not hold.
 struct Placement {
   std::vector<int> cpus;         // empty: no restriction
   std::size_t threads = 1;       // number of threads that touch, fill and compare memory

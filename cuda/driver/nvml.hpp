@@ -29,8 +29,7 @@ struct DeviceProcess {
 
 // The device's activity at the moment, for all processes; a field is empty if NVML does not report it.
 struct DeviceActivity {
-  std::optional<unsigned>
-      compute_percent;  // share of the last sampling period (up to 1 s) with a running kernel
+  std::optional<unsigned> compute_percent;  // share of the last period (up to 1 s) in which a kernel ran
   // Over the PCIe link in the last 20 ms. NVML's RX is data copied to the device.
   std::optional<double> to_device_bytes_per_second;
   std::optional<double> from_device_bytes_per_second;

@@ -96,7 +96,7 @@ std::optional<LoadedBatch> LoaderConsumer::take_from_workers(std::uint64_t index
   return std::nullopt;
 }
 
-// Without workers, as in torch: makes the batch in this thread, in ordinary memory, then pins a copy.
+// As torch without workers: makes a batch in this thread, in ordinary memory; may copy it to pinned memory.
 std::optional<LoadedBatch> LoaderConsumer::make(std::uint64_t index) {
   const Stopwatch waiting(wait_ns_);
   const auto begin_ns = now_ns();

@@ -312,7 +312,7 @@ void start(const std::string& folder) {
   std::string error = "CUPTI was not found " + variable("PINBENCH_TRACE_CUPTI");
   open_cupti([&](void* library, const std::string& path) {
     const std::string refusal = start_recording(library);
-    // If all libraries fail, the error of the first one is reported.
+    // If all fail, the error of the first one that opens is reported: it is the best candidate.
     if (tracer->library.empty() || refusal.empty()) error = refusal.empty() ? "" : path + " " + refusal;
     tracer->library = path;
     return refusal.empty();
@@ -321,7 +321,7 @@ void start(const std::string& folder) {
                   ",\"cupti\":" + quoted(tracer->library + " " + std::to_string(tracer->version));
   write_sums(error, !error.empty(), false);
   if (!error.empty()) return;
-  // Signals are the program's. Not pthread_sigmask(), which has a new symbol version since glibc 2.32.
+  // Signals are the program's. Not pthread_sigmask(), the same here but with a new version in glibc 2.32.
   sigset_t all, before;
   sigfillset(&all);
   sigprocmask(SIG_SETMASK, &all, &before);

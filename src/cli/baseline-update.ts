@@ -17,7 +17,7 @@ interface BaselineUpdate {
 
 const howToAccept = "To accept it, make a new baseline with pinbench baseline";
 
-/** Replaces the baseline with the check's runs, or reports why not. */
+/** Replaces the baseline with the check's runs, or reports why not: later checks would pass a loss. */
 export async function updateBaseline(
   { path, baseline, comparison, sinceBegun, texts }: BaselineUpdate,
   note: (text: string) => void,

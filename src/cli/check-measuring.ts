@@ -73,7 +73,7 @@ export class CheckMeasuring {
     return signal.aborted ? null : compareResults(this.#compared);
   }
 
-  /** Compares the check's runs with another baseline. Call it after `compare()`. */
+  /** Compares the check's runs with other runs, such as the baseline's first ones. Call it after `compare()`. */
   compareWith(baseline: ResultSet): Comparison {
     if (this.#compared === null) throw new Error("nothing was measured");
     // Cells that are slower only here were not measured again, so they cannot be confirmed.

@@ -29,8 +29,8 @@ export function sayNothingMeasured(outputs: readonly string[]): void {
 
 /**
  * Turns the first SIGINT, SIGTERM or SIGHUP into an abort, which leaves time to write the results. A second signal ends
- * the process at once, even during a driver call. A second SIGHUP is ignored, because the kernel and the shell each
- * send one when a terminal closes. A closed IPC channel (see measureInFreshProcess()) also aborts: the parent asks for
+ * the process at once, even during a driver call. A later SIGHUP is ignored, because the kernel and the shell each
+ * send some when a terminal closes. A closed IPC channel (see measureInFreshProcess()) also aborts: the parent asks for
  * it or has died, even by SIGKILL. It does not count as a signal, because Ctrl-C reaches both processes. Under a
  * deadline, it means that the deadline is near.
  */
@@ -58,7 +58,7 @@ export class Interruption {
   }
 
   /**
-   * The result of `work`, or null after an abort. Work that cannot be interrupted then delays the exit only briefly.
+   * The result of `work`, or null as soon as there is an abort. Work that goes on then delays the exit only briefly.
    */
   async unlessAborted<T>(work: Promise<T>): Promise<T | null> {
     const result = await Promise.race([work, aborted(this.signal)]);
@@ -74,7 +74,7 @@ export class Interruption {
       this.#stopListening();
       return;
     }
-    // Keeps listening for the second arrival of one Ctrl-C.
+    // Stays alive for the second arrival of one Ctrl-C, which would end a process that no longer listens.
     setTimeout(() => undefined, sameSignalMs - (performance.now() - this.#signalledMs));
   }
 
@@ -95,7 +95,7 @@ export class Interruption {
 
   readonly #onDisconnect = (): void => {
     this.#abort(isWatched ? ExitCode.measurement : ExitCode.interrupted);
-    // Needed even after dispose().
+    // This also ends a process that hangs after dispose().
     killAfterPatience();
   };
 

@@ -6,7 +6,7 @@ import { isWatched } from "./deadline.js";
  */
 const orphanMs = isWatched ? 6000 : 2000;
 
-/** Kills this process after `orphanMs`: a driver call in progress would keep it alive. */
+/** Kills this process if it has not ended after `orphanMs`, because a driver call in progress keeps it alive. */
 export function killAfterPatience(): void {
   setTimeout(() => process.kill(process.pid, "SIGKILL"), orphanMs).unref();
 }

@@ -128,7 +128,7 @@ class RunProgressLine {
     };
   }
 
-  /** The finished part; with a fixed number of samples it counts no converged cells. */
+  /** The finished part: converged cells; samples if their number is fixed, because cells then do not converge. */
   #done(): ProgressItem {
     const cells = this.#run.cells.filter(({ outcome }) => outcome !== "skipped");
     const samples = this.#samplesPerCell;
@@ -154,7 +154,7 @@ export function describeRound(round: number): string {
   return round > leastRounds ? `round ${round}` : `round ${round} of at least ${leastRounds}`;
 }
 
-/** A short round takes less time than rewriting every file. */
+/** Shortest time between writes of FILE.partial: rewriting every file takes longer than a short round. */
 const partialEveryMs = 1000;
 
 /** Largest share of time for drawing, because the text of ten thousand cells takes seconds. */

@@ -39,8 +39,8 @@ function passed(groups: readonly GroupComparison[]): string[] {
 }
 
 /**
- * Notes on devices that other programs used too. Each sentence counts its runs; it does not say which program came
- * first, because that differs between runs.
+ * Notes on devices that other programs used too: these may have changed the figures. Each sentence counts its runs; it
+ * does not say which program came first, because that differs between runs.
  */
 function shared(side: string, runs: readonly RunFigures[]): string[] {
   const all = `the ${side}'s ${runs.length} run${runs.length === 1 ? "" : "s"}`;

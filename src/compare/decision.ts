@@ -19,7 +19,7 @@ export interface Change {
   standardError: number;
 }
 
-/** The limit for a threshold, as a logarithm: a threshold of 0.05 is 5 %. */
+/** The largest loss that a threshold allows, as a positive logarithm: a threshold of 0.05 is 5 %. */
 export function limitOf(threshold: number): number {
   return -Math.log1p(-threshold);
 }

@@ -6,10 +6,10 @@ import { matchDevices } from "./match-devices.js";
 import type { DeviceLink, MeasuredSettings, RunFigures } from "./result-set.js";
 
 /**
- * Differences between two sets of runs. The following make results incomparable (all but the first can be allowed):
- * another backend, GPU model, number of other GPUs, or link width that may mean another slot, and samples shortened by
- * --verify every. Others, such as a driver, a kernel or a similar node, are what comparisons are for. Facts that one
- * side does not know are left out.
+ * Differences between two sets of runs. These make results incomparable (all but the first can be allowed): another
+ * backend, GPU model or link width (which may mean another slot), another number of GPUs if none is the same, and
+ * samples shortened by --verify every. Others, such as a driver, a kernel, the link of a GPU in the same slot or a
+ * similar node, are what comparisons are for. Facts that one side does not know are left out.
  */
 export function findDifferences(
   baseline: readonly RunFigures[],

@@ -26,7 +26,7 @@ import {
 import type { Series } from "./series.js";
 import { countSlow, type SlowCount } from "./slow-runs.js";
 
-/** How the candidate's runs (first or fresh) changed a group of cells from the baseline. */
+/** What the candidate's runs (first or fresh) show of a group of cells, compared with the baseline. */
 export interface Evidence {
   members: readonly Series[];
   /** As a logarithm: `limitOf()`. */

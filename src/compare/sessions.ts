@@ -2,7 +2,7 @@ import type { MachineNames } from "../results/history-entry.js";
 
 /**
  * Runs that start less than this after the previous run's end share a session. Such processes share the machine's state
- * (other guests' load, clocks, free memory), so they say little about an hour later.
+ * (other guests' load, clocks, where memory is free), so they say little about an hour later.
  */
 export const sessionGapNs = 5 * 60e9;
 

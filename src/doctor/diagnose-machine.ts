@@ -24,7 +24,7 @@ interface DiagnosisRequest extends MeasuringTurn<PreparedRun>, Pick<ExamineOptio
   labels: Labels;
 }
 
-/** Nothing that would end after this time is started. With running experiments it takes 20 s. */
+/** Nothing that would probably end later is started. Experiments that take longer than expected end within 20 s. */
 const budgetMs = 17_000;
 
 /** Examines a machine's devices and makes the diagnosis. Rejects like examine(). */
@@ -110,8 +110,8 @@ const attempts = (isQuick: boolean): readonly Attempt[] => [
 ];
 
 /**
- * Opens a driver and plans the copies: of 64 MiB, like the recorded ones, or less if memory is short. Several devices
- * are planned to copy at once. Rejects with a PinbenchError if a device is missing or nothing fits.
+ * Opens a driver, which counts the devices, and plans copies of 64 MiB like the recorded ones, or less if memory is
+ * short. Plans several devices to copy at once. Rejects with a PinbenchError if a device is missing or nothing fits.
  */
 export async function prepareExamination(request: ExaminationRequest): Promise<PreparedRun> {
   let failure: unknown;

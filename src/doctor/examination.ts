@@ -58,8 +58,8 @@ export interface DeviceExamination {
 }
 
 /**
- * What failed: the device itself, memory (of device or host), a device in use by others or without contexts, another
- * device whose failure ended all, or something else.
+ * What failed: the device itself; memory ran out, on the device or the host; another process holds the device, or its
+ * compute mode forbids contexts; another device, whose failure ended all experiments; or something else.
  */
 export type FailureKind = "device" | "memory" | "in-use" | "another" | "other";
 
@@ -150,7 +150,7 @@ export interface DeviceMeasurements {
   together: Rates | null;
   /** Pinned copies with workers and memory on each NUMA node. */
   nodes: readonly { node: number; rates: Rates }[];
-  /** NUMA nodes, except the default one, that should have been measured but could not be; absent before that. */
+  /** NUMA nodes, except the default one, that should have been measured but could not be; absent until then. */
   untriedNodes?: readonly number[];
   /** Median latency of a pinned copy of 4 KiB: back to back, and after some milliseconds of rest. */
   latency: { backToBackUs: number; afterRestUs: number } | null;

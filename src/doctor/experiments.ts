@@ -34,6 +34,7 @@ export class Experiments {
   readonly #open = new Set<CopyBench>();
   /** Why no device can be used any more; null if they can. */
   lost: string | null = null;
+  /** Number of devices that copied at the same time; 0 before that. */
   together = 0;
   /** Time that the slowest device needed for the verdict's measurements. */
   #plainMs = 0;
@@ -72,6 +73,7 @@ export class Experiments {
     await this.#measureTogether();
     for (const subject of this.#subjects) {
       await this.#measureLatency(subject);
+      // Experiments for slow devices come before those for all.
       if (this.#mayBeFar(subject)) await this.#measureNodes(subject);
     }
     for (const subject of this.#subjects) {
@@ -266,10 +268,7 @@ export class Experiments {
     return this.#isSlow(subject) || subject.path.before.numaNode === null;
   }
 
-  /**
-   * Measures copies with each NUMA node, each in its own session so that they are comparable. The default node comes
-   * last, because time may be short.
-   */
+  /** Measures each NUMA node in a session of its own, to compare them; the default node last, as time may be short. */
   async #measureNodes(subject: Subject): Promise<void> {
     const { root } = this.#options;
     const { facts, measured, failure } = subject;

@@ -14,7 +14,7 @@ export interface Show {
 export interface DocumentKind<Document> {
   schema: ZodType<Document>;
   report(document: Document, show: Show): Report;
-  /** Makes the document of `compare` for two such documents; absent if `compare` takes only results. */
+  /** Compares two such documents. Absent for results, which `compare` handles itself, and kinds that it refuses. */
   changeOf?(before: Document, after: Document): Document;
   /** The charts of a page; loaded on demand, because the code is large. */
   pictures?(document: Document): Promise<{ charts: readonly Chart[] }>;

@@ -24,7 +24,7 @@ export interface Tools {
   onActivity: (text: string) => void;
   /**
    * Measures like `pinbench run` in this process, by default on the first device. Rejects with a PinbenchError if
-   * planning or the run fails, or data came back wrong.
+   * planning or the run fails, the run is cut short, or data came back wrong.
    */
   run(request: RunRequest): Promise<ResultDocument>;
   /** The same in a new process with its own context. */

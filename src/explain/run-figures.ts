@@ -19,7 +19,7 @@ export type CellFields = Partial<
   Pick<CellResult, "device" | "memory" | "sizeBytes" | "chunks" | "together"> & { direction: "h2d" }
 >;
 
-/** The cell of a run with these fields, and defaults for the others. Throws a RangeError if it was not measured. */
+/** The run's cell with these fields; no `chunks` or `together` means plain copies. Throws a RangeError if missing. */
 export function cellOf(document: ResultDocument, fields: CellFields): CellResult {
   const { chunks, together, ...plain } = { direction: "h2d", ...fields };
   const found = document.cells.find(

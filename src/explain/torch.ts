@@ -43,7 +43,7 @@ const program: SpokenProgram<Message> = {
 
 /**
  * The user's torch, in one process for all questions, because importing it takes seconds. Starts on first use, and
- * again after a question was cut short.
+ * again after a question was cut short or the process ended.
  */
 export class Torch {
   /** Path of the Python, or its name in PATH. */
@@ -59,7 +59,7 @@ export class Torch {
 
   /**
    * Runs program/QUESTION.py. Rejects with a PinbenchError ("unavailable" without a suitable torch or GPU) or the
-   * signal's reason. Kills the process if it is interrupted.
+   * signal's reason; an abort, or the end of the process, leaves nothing of it running.
    */
   async measure(question: QuestionName, signal: AbortSignal): Promise<z.infer<typeof measuredSchema>> {
     signal.throwIfAborted();

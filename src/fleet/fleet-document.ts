@@ -30,7 +30,7 @@ const nodeSchema = z.object({
   state: z.enum(nodeStates),
   /** A sentence on why it is not `measured`; null if it is. */
   reason: z.string().nullable(),
-  /** The action for its state; slow GPUs have actions of their own. */
+  /** The action for its state; slow GPUs and slow parts have actions of their own. */
   action,
   /** The file of its result; null without one. */
   file: z.string().nullable(),
@@ -89,11 +89,11 @@ const groupSchema = z.object({
   nodes: count,
   devices: count,
   cells: z.array(groupCellSchema),
-  /** The slower of two parts of the nodes, if their figures split in two; null otherwise. */
+  /** The slower part of the nodes, if they split in two and no reference shows which part is healthy; else null. */
   slowPart: z
     .object({ hosts: z.array(z.string()).min(1), change: loss, reason: z.string(), action })
     .nullable(),
-  /** Losses from which on a node or a GPU counts as slow; null if nothing can be compared. */
+  /** Losses from which on a node or a GPU counts as slow, by series of copies; null if nothing can be compared. */
   bounds: z.array(
     z.object({
       copies: z.string(),
@@ -103,7 +103,7 @@ const groupSchema = z.object({
       reference: ratio.nullable(),
     }),
   ),
-  /** One sentence each: slots that are slower on all nodes, and links that are slower than those of a larger group. */
+  /** One sentence each: slots that are slower on all nodes, and links with a lower best speed than a larger group. */
   notes: z.array(z.string()),
 });
 
@@ -127,8 +127,8 @@ const outlierSchema = z.object({
   /** The largest loss first. */
   cells: z.array(outlierCellSchema).min(1),
   /**
-   * Start of the first of the node's consecutive slow results, and of the last result before that was not slow; null
-   * with one result.
+   * When it became slow: the start of the earliest result since which all of the node's are slow, and that of the last
+   * result that was not slow, if any; null without older results.
    */
   since: z
     .object({ startedAt: z.iso.datetime(), lastHealthy: z.iso.datetime().nullable() })

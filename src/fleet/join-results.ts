@@ -4,11 +4,10 @@ import { groupBy } from "../stats/group-by.js";
 import { type DeviceFigures, kindOf, type NodeFigures } from "./node-figures.js";
 
 /**
- * Joins results to one entry for each node, sorted by name. Only the newest session counts. Its results are repeats, so
- * that each figure is the median, or parts of the node, as in a job with a process for each GPU.
- *
- * A result without a host name belongs to the node with its GPU, by UUID; otherwise it is a node of its own, named by
- * its file. Wrong data stays: a later clean result does not show that the cause is gone. Copies of a result count once.
+ * Joins results to one entry for each node, sorted by name. Only the newest session counts: its results are repeats, of
+ * which the median counts, or parts of the node, as in a job with a process for each GPU. A result without a host name
+ * belongs to the node with its GPU, by UUID; otherwise it is a node of its own, named by its file. Wrong data stays: a
+ * later clean result does not show that the cause is gone. Copies of a result count once.
  */
 export function joinResults(results: readonly NodeFigures[]): NodeFigures[] {
   const ids = new Set<string>();
@@ -56,6 +55,7 @@ function latestOf(results: readonly NodeFigures[]): NodeFigures {
 
 const gpuOf = ({ uuid, ordinal, name }: DeviceFigures) => uuid ?? `${ordinal} ${name}`;
 
+/** Numbers the GPUs of all processes by PCI address: each process numbers its own from 0. */
 function inOrder(devices: readonly DeviceFigures[]): DeviceFigures[] {
   return devices
     .toSorted((a, b) => (a.pciBusId ?? "").localeCompare(b.pciBusId ?? ""))

@@ -95,6 +95,7 @@ async function filesOf(path: string): Promise<string[]> {
   const entries = await readdir(path, { withFileTypes: true, recursive: true }).catch((cause: unknown) => {
     throw cannotRead(path, cause);
   });
+  // Only files and links: reading a fifo would never end.
   return entries
     .filter((entry) => entry.isFile() || entry.isSymbolicLink())
     .map((entry) => join(relative(path, entry.parentPath), entry.name))
@@ -103,9 +104,7 @@ async function filesOf(path: string): Promise<string[]> {
     .sort();
 }
 
-/**
- * Lists of `fleet run` among these files. Skips invalid ones, because a killed run must not hide the nodes' results.
- */
+/** The lists of `fleet run`. Skips invalid ones, because a killed run must not hide the nodes' results. */
 async function readLaunches(files: Iterable<string>): Promise<Launch[]> {
   const lists = [...files].filter((file) => basename(file) === manifestName);
   return readEach(lists, async (file) => {

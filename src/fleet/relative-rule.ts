@@ -108,8 +108,8 @@ export function judgeSeries(
 }
 
 /**
- * Nodes and GPUs below their reference level by more than a bound. On a slow node, a GPU is slow if it is also below
- * its node. `boundOfGpus()` gets the GPUs' drops without those of slow nodes.
+ * Nodes and GPUs below their reference level by more than a bound. A GPU of a slow node is slow if it is also below its
+ * node by the bound for GPUs. `boundOfGpus()` gets the drops of all GPUs, less those of their nodes if these are slow.
  */
 export function slowOnes(
   nodes: readonly NodeFigures[],

@@ -123,7 +123,7 @@ export class Family {
   readonly #mark: string;
   /** Start time of each known process in clock ticks, which tells it from a later process with the same id. */
   readonly #seen = new Map<number, string>();
-  /** The same for all other processes. They never get the mark, because it is inherited. */
+  /** The same for the many other processes, to look at each once: the mark is inherited, so it never comes later. */
   readonly #foreign = new Map<number, string>();
   readonly #parents = new Map<number, number>();
   readonly #first = new Set<number>();

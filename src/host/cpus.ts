@@ -23,7 +23,7 @@ export function cpuQuota(root = "/"): number | null {
 }
 
 function quotaOf(root: string, { version, directory }: Cgroup): number | null {
-  // Microseconds of CPU time per period. "max" or -1 means no quota.
+  // Microseconds of CPU time, and of the period for it. "max" or -1 means no quota.
   const [quotaUs, periodUs] =
     version === 2
       ? (readText(root, `${directory}/cpu.max`)?.split(/\s+/).map(Number) ?? [])
@@ -89,7 +89,7 @@ export function cgroupsOf(root: string, controller: "cpu" | "memory"): Cgroup[] 
   return groups;
 }
 
-/** All parents of `group` up to the mount point, the innermost first. */
+/** `group` and all its parents up to the mount point, the innermost first. */
 function upwards(version: Cgroup["version"], mount: string, group: string): Cgroup[] {
   // A group outside this cgroup namespace is "/../…", and has no files here.
   const names = group.split("/").filter((name) => name !== "");

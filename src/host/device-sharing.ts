@@ -301,7 +301,7 @@ export class DeviceSharing {
       .map(({ pid, deviceMemoryBytes }) => otherProgram(pid, deviceMemoryBytes));
   }
 
-  /** Waits, but not for long, until this series' own activity has left NVML's average; the rest counts as others'. */
+  /** Waits up to a sampling period for this series' activity to leave NVML's average; the rest counts as others'. */
   async #readActivity({ device, record }: WatchedDevice): Promise<void> {
     const startedMs = performance.now();
     for (;;) {
@@ -353,7 +353,7 @@ function otherProgram(pid: number, deviceMemoryBytes: number | null): OtherProgr
   };
 }
 
-/** Records each program once, unless too many are recorded. */
+/** Records up to 16 programs, each id once: NVML never lists a pinbench before it has announced itself. */
 function keep({ record }: WatchedDevice, other: OtherProgram, wasThereBefore: boolean): void {
   const isKnown = record.others.some(
     ({ pid, kind, since }) =>

@@ -42,8 +42,8 @@ export interface NumaPlacement {
 const mostCrossedNodes = 4;
 
 /**
- * The placements to compare. Each node's memory comes first with its own CPUs, or the nearest ones. Empty if this
- * process can use the memory of only one node.
+ * The placements to compare: first each node's memory with its own CPUs or the nearest ones, then with others. Empty if
+ * this process can use the memory of only one node.
  */
 export function placementsOn(nodes: readonly NumaNode[]): NumaPlacement[] {
   const memoryNodes = nodes.filter(({ hasMemory, isAllowed }) => hasMemory && isAllowed);

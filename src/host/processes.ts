@@ -59,7 +59,7 @@ export async function untilKilled(): Promise<number[] | null> {
   try {
     for await (const text of process.stdin.setEncoding("utf8")) received += text;
   } catch {
-    // The pipe broke.
+    // A broken pipe is an end of stdin too.
   }
   if (received.includes(dismissal)) return null;
   const groups = new Set<number>();

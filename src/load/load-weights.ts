@@ -104,7 +104,7 @@ function waysOf(threads: readonly number[], isCold: boolean): LoadedWay[] {
 }
 
 /**
- * Measures each method in another process, because a mapping of a truncated file kills its process. Resolves with the
+ * Measures all methods in another process, because a mapping of a truncated file kills its process. Resolves with the
  * results, also after an interruption; rejects with a PinbenchError if a file changes or the device fails.
  */
 export async function loadWeights(turn: MeasuringTurn<PreparedLoad>): Promise<WeightsLoad> {

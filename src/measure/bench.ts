@@ -26,7 +26,7 @@ export interface BenchOptions {
   reportsNodes?: boolean;
   /** Folder for the files whose mappings are copied. */
   fileFolder?: string;
-  /** Called if the system refuses the node, which then depends on first touch; may throw. */
+  /** Called if the system refuses the node; first touch then decides where memory is. May throw. */
   onRefused?: (refusal: NativeError) => void;
 }
 

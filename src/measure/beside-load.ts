@@ -90,7 +90,7 @@ function spanOf(columns: readonly SampleColumns[]): LoadSpan {
   return { startNs, endNs };
 }
 
-/** Consecutive pieces of work, each recorded when it completes. */
+/** Pieces of work by their times of completion: each begins when the previous one ends. */
 class LoadWork {
   #atNs: number[] = [];
   #unitsEach = 0;

@@ -42,12 +42,12 @@ export async function* measureInFreshProcesses(
   }
 }
 
-/** Kills a process that has not ended after this time. Normally it ends within 2 s (cli/interruption.ts). */
+/** Kills a process that still runs this long after an abort. Normally it ends within 2 s (cli/interruption.ts). */
 const forceMs = 2500;
 
 /**
  * Measures in a new process with the same environment: `pinbench measure`, which reads settings as JSON from stdin.
- * Resolves with its document whatever its status and outcomes; otherwise rejects with a PinbenchError in that process'
+ * Resolves with its document whatever its status and outcomes; without one, rejects with a PinbenchError in its own
  * words. An IPC channel connects both processes, and carries no messages: an abort closes it, which asks the process to
  * end with its results, and the kernel closes it if this process dies. An abort must not use SIGINT: Ctrl-C at the
  * terminal has sent one already, and a second one ends a run without a document.

@@ -195,7 +195,7 @@ function endConcurrent(together: ConcurrentCells): void {
   }
 }
 
-/** The result of a cell, or null after a failure or an abort, whose measurements are not verified. */
+/** The result of a cell. Null after a failure, which the cell records, or an abort: its data is not verified. */
 function resultOf(
   progress: CellProgress,
   settled: PromiseSettledResult<MeasureResult>,
@@ -298,7 +298,7 @@ function requestOf(progress: CellProgress, firstBuffer: number, options: VisitOp
     copiesPerSample: progress.copiesPerSample,
     samples: options.samples,
     verify: options.verify,
-    // The link is idle if only the host is copied, and between two devices the other one's link may be used.
+    // The link is idle if only host memory is copied. Between two devices, the other one's link may be used.
     readLink: progress.link === null && cell.memory !== "host" && cell.peer === undefined,
   };
 }

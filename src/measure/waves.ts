@@ -16,9 +16,9 @@ import {
 const beyondBudget = "the budget ended before its turn";
 
 /**
- * Measures cells on several NUMA nodes within the budget. One kind of copies after the other gets its first samples, on
- * all devices and nodes in turns, so that they can be compared. Pinned copies by all devices at once come first,
- * because they show most. If the budget ends, later kinds are skipped. Any time left is for further samples.
+ * Measures cells on several NUMA nodes. One kind of copies after the other gets its first samples, on all devices and
+ * nodes in turns, so that they can be compared. Pinned copies by all devices at once come first, because they show
+ * most. When the budget ends, later kinds are skipped, but never the first. Any time left is for further samples.
  */
 export async function* measureInWaves(
   measure: Measure,

@@ -114,7 +114,7 @@ export class WorkerPool {
 
   /**
    * Measures like a session with threads. `request.workers` processes take the samples, with a thread per direction
-   * each. `request.company` lists other devices measured at the same time.
+   * each. `request.company` is shared with other devices measured at the same time.
    */
   async measure(request: MeasureRequest): Promise<MeasureResult> {
     // The processes may have ended and would not answer.

@@ -14,10 +14,10 @@ interface PendingCall {
   reject: (error: NativeError) => void;
 }
 
-/** How long a process may take to free its memory; after that, its end frees it. */
+/** How long a process may take to free its memory. After that it is ended, and the kernel frees it. */
 const orderlyMs = 5000;
 
-/** Longest wait before SIGKILL. Normally a process ends 2 s after its channel (cli/commands/worker-command.ts). */
+/** Longest wait before SIGKILL. A process normally ends within 2 s of its channel (cli/commands/worker-command.ts). */
 const forceMs = 2500;
 
 /**

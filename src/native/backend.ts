@@ -18,7 +18,7 @@ export interface Backend {
   fallbackCode?: string;
 }
 
-/** Hint for a person at a machine without a GPU; a node of a fleet needs another one. */
+/** Hint for a person at a machine without a GPU; it does not help on a node of a fleet. */
 export const emulatedHint = "To measure the emulated device instead, add --backend emulated.";
 
 const cudaLibrary = "libcuda.so.1";

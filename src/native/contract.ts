@@ -125,8 +125,6 @@ export interface NativeSession {
    * Allocates pinned memory like a program that keeps a pool, by the requested method in this number of pieces. Rejects
    * with `INVALID_REQUEST`, `OUT_OF_HOST_MEMORY`, `NO_HUGE_PAGES` (hugetlbfs has too few), `TOO_MANY_THREADS`,
    * `ABORTED`, or the driver's error; nothing stays allocated then.
-   * `INVALID_REQUEST`, `OUT_OF_HOST_MEMORY`, `NO_HUGE_PAGES` (hugetlbfs has too few), `TOO_MANY_THREADS`, `ABORTED`, or
-   * the driver's error; nothing of it is left then.
    */
   obtainPool(options: PoolOptions): Promise<NativePool>;
   memoryInfo(): { freeBytes: number; totalBytes: number };

@@ -6,10 +6,10 @@ import type { PoolWay, WeightsWay } from "../settings/choices.js";
  */
 
 /**
- * A loader like torch's DataLoader, with threads for processes. Each worker makes whole batches in its own memory (a
- * new memfd per batch) and passes them in order to the consumer, which maps that memory again; with `pinMemory`, a
- * pinning thread is in between. The consumer copies each batch to the device and enqueues the step after it. All device
- * work is on one stream, as in torch, so a copy waits for the step before it.
+ * A loader like torch's DataLoader, with threads instead of processes. Each worker makes whole batches in its own
+ * memory (a new memfd per batch) and passes them in order to the consumer, which maps that memory again; with
+ * `pinMemory`, a pinning thread is in between. The consumer copies each batch to the device and enqueues the step after
+ * it. All device work is on one stream, as in torch, so a copy waits for the step before it.
  */
 export interface LoaderOptions {
   /** With 0 the consumer makes the batches itself. */
@@ -18,7 +18,7 @@ export interface LoaderOptions {
   /** Most batches that each worker makes ahead of the consumer, at least 1; unused with 0 workers. */
   prefetchFactor: number;
   /**
-   * Whether to take the next batch without waiting for a pinned batch's copy; at most two copies then overlap. No
+   * Whether to take the next batch without waiting for a pinned batch's copy; at most two copies are then pending. No
    * effect with a step.
    */
   nonBlocking: boolean;
@@ -90,7 +90,7 @@ export interface PoolOptions {
   way: PoolWay;
   /** Size of the whole pool. */
   bytes: number;
-  /** Number of allocations, equal except for whole pages; at least 1. */
+  /** Number of allocations of whole pages, as equal as possible; at least 1. */
   pieces: number;
   /**
    * With one piece: threads that touch its pages before it is registered. With several: threads that make the pieces,

@@ -19,7 +19,7 @@ export interface MeasurePoolsOptions
 /** A limit without its likely reason, which the caller adds. */
 type MetLimit = Omit<PinningLimit, "reason">;
 
-/** Measurements per pool: enough for a median and a range. */
+/** Maximum number of measurements per pool: enough for a median and a range. */
 const mostRounds = 5;
 
 /**
@@ -32,7 +32,7 @@ const contenderRatio = 1.5;
 /** Maximum share of available memory for a pool. */
 const shareOfAvailable = 0.9;
 
-/** Bisection steps; they find a limit within 0.2 % of the refused amount. */
+/** Maximum number of amounts to try; they find a limit within 0.2 % of the refused amount, or better. */
 const mostTries = 10;
 
 /** How long calls are timed while nothing is pinned. */

@@ -8,10 +8,10 @@ import { shapeId } from "./pool-shapes.js";
  */
 const leastGain = 0.1;
 
-/** At least this share of pairs of times must agree: one time in five may be an outlier. */
+/** At least this share of pairs, a time of each method, must agree: one time in five may be an outlier. */
 const leastPairShare = 0.75;
 
-/** With fewer times of a method, a gain must be larger. */
+/** With fewer times of either method, `gainOfFewTimes` decides: closer methods are measured more often. */
 const fewTimes = 3;
 const gainOfFewTimes = 0.5;
 

@@ -109,7 +109,7 @@ export function resolveAxes(settings: RunSettings, facts: PlanFacts): ResolvedAx
   };
 }
 
-/** Settings and presets for several devices use all of them by default. Throws a usage error if there is only one. */
+/** All devices by default if settings need several, or for some presets. Throws if such settings get only one. */
 function resolveDevices(settings: RunSettings, preset: Preset, facts: PlanFacts): PlanDevice[] {
   const isBetween = settings.directions?.includes("p2p") ?? false;
   const takesSeveral = settings.together || isBetween;

@@ -8,7 +8,7 @@ import { blocksOfCopy, gathersBlocks } from "./blocks.js";
 /** Buffers start at multiples of this in a chunk, as in the contract's ArenaGeometry. */
 const bufferAlignmentBytes = 512;
 
-/** Chunks are whole huge pages, which registered memory needs. */
+/** Chunks are whole huge pages, because registered memory is made of these. */
 const chunkAlignmentBytes = 2 * MiB;
 
 /** Larger chunks are used only if needed, because a driver call that pins a chunk cannot be interrupted. */

@@ -139,7 +139,7 @@ export const cellResultSchema = z.object({
       kind: z.enum(["base", "huge", "device"]),
       arenaBytes: count,
       hugePageBytes: count.nullable(),
-      /** Pages of a sample on each NUMA node, for a requested node or a file; empty if the system hides it. */
+      /** Pages on each NUMA node, from a sample of pages, for a requested node or a file; empty if unknown. */
       ofNodes: z.array(z.object({ node: count, pages: count })).optional(),
     })
     .nullable(),

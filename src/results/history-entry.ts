@@ -30,7 +30,7 @@ const seriesSchema = z.object({
 export const historyEntrySchema = z.object({
   schemaVersion: z.literal(1),
   kind: z.literal("check"),
-  /** The first run's id, which identifies a copied line too. */
+  /** The first run's id; a line with the id of an earlier one is a copy. */
   id: z.string(),
   startedAt: z.iso.datetime(),
   version: z.string(),
@@ -40,7 +40,7 @@ export const historyEntrySchema = z.object({
   /** From the result of the check's first run. */
   fingerprint: z.record(z.string(), z.string().nullable()),
   machine: machineNamesSchema,
-  /** As in a result's settings: "every" shortens samples, so its figures differ. Absent if no run of the check began. */
+  /** As in a result's settings: "every" shortens samples, so figures differ. Absent if no run of the check began. */
   verify: z.enum(verifyings).optional(),
   series: z.array(seriesSchema),
 });

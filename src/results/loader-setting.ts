@@ -53,7 +53,7 @@ export function usualSetting(
   };
 }
 
-/** DataLoader's arguments; without pin_memory if pinning was not tried. */
+/** DataLoader's arguments; without pin_memory if pinning could not be tried. */
 export function loaderKeywords(
   { pinningOff }: Tuning["probe"],
   setting: LoaderSetting,

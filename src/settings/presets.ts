@@ -30,7 +30,7 @@ export const presets: Readonly<Record<PresetName, Preset>> = {
     budgetNs: 250e6,
   },
   default: {
-    // Larger copies are as fast: on an H200, 256 MiB differ by 0.5 % pinned, otherwise within the noise.
+    // Larger copies are as fast: on an H200, 256 MiB differ by 0.5 % pinned, otherwise within their intervals.
     sizesBytes: [64 * KiB, MiB, 16 * MiB, 64 * MiB],
     memory: ["pageable", "staged", "pinned"],
     workers: [1, 2, 4],

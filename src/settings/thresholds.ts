@@ -4,7 +4,7 @@ import { writtenShare } from "./units.js";
 
 /** Drops that count as regressions, relative to the baseline (0.05 is 5 %). */
 export interface Thresholds {
-  /** Null takes `usualThreshold`, or for steady memory `steadyThreshold`. */
+  /** For memory without its own; null takes `usualThreshold`, or for steady memory `steadyThreshold`. */
   default: number | null;
   /** By kind of memory. */
   memory: Record<string, number>;

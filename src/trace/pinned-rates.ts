@@ -28,8 +28,8 @@ export function pinnedRatesOf({ cells }: ResultDocument, source: string): Pinned
 }
 
 /**
- * Adds what pinning would save: the engine's time, or the call's if that is shorter, beyond the time of pinned copies.
- * The rest of a call's time is waiting for kernels.
+ * Adds what pinning would save: the engine's time, or the call's if that is shorter (it did not wait for all of its
+ * copy), beyond the time of pinned copies. Not all of a longer call's time, because it also waits for kernels.
  */
 export function withSavings(copies: readonly ObservedCopy[], rates: PinnedRates | null): TracedCopy[] {
   return copies.map((copy) => {

@@ -10,7 +10,7 @@ import { type PlacedRank, processPlacementSchema } from "./process-binding.js";
  */
 export interface Probe {
   readonly facts: ProbeFacts;
-  /** For a running job: aborted if no further trial is possible; the reason is `jobEnded` if the job has ended. */
+  /** For a running job: aborted if no further trial is possible (no error). `jobEnded`: because the job has ended. */
   readonly over?: AbortSignal;
   /**
    * Runs one setting until `enough` returns true, it fails, or an abort. A failure of this setting is part of the
@@ -22,7 +22,7 @@ export interface Probe {
    * Absent if no preparation is needed.
    */
   ready?(signal: AbortSignal): Promise<void>;
-  /** Ends all processes of the probe, by force if necessary. Never rejects. */
+  /** Ends everything that the probe has started, by force if necessary. Never rejects. */
   close(): Promise<void>;
 }
 
@@ -36,9 +36,9 @@ export interface TrialControl {
    * `elapsedNs`: the trial's time, if arrivals leave some of it out.
    */
   enough: (arrivalsNs: readonly number[], elapsedNs?: number) => boolean;
-  /** For a running job: the trial also waits for `least` epoch starts, but not longer than `withinNs`. */
+  /** For a running job: the trial also waits for `least` epoch starts, until `withinNs` after the trial's start. */
   epochTurns?: { least: number; withinNs: number };
-  /** Ends the trial early: `aborted` is true and `failure` null. */
+  /** Ends the trial with the batches so far: `aborted` is true and `failure` null. */
   signal: AbortSignal;
   /** Time without a batch after which the trial fails with "hang". */
   timeoutNs: number;

@@ -74,7 +74,7 @@ class RankedProbe implements Probe {
   }
 }
 
-/** Arrival times of batches in all ranks. */
+/** Time at which each batch had arrived in the last of the ranks. */
 class LatestArrivals {
   readonly ns: number[] = [];
   readonly #ofRanks: (readonly number[])[];

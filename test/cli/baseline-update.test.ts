@@ -159,7 +159,7 @@ describe("check --update", () => {
     ["without a history", []],
     ["with a history of eight healthy days", ["--history"]],
   ])(
-    "fails every day for a lasting loss of 50 %, and never adds it to the baseline: %s",
+    "fails each day and rerun for a lasting loss of 50 %, and never adds it to the baseline: %s",
     async (_, flags) => {
       const { folder, check } = await withMeasuredBaseline();
       const history = flags.flatMap((flag) => [flag, join(temporaryFolder(), "past")]);

@@ -155,7 +155,7 @@ describe("the samples of a cell", () => {
 });
 
 describe("what a result records about a cell", () => {
-  it("is its number of buffers: with twice the bytes of the last-level cache if cold, one if warm", async () => {
+  it("is its buffers: if cold, twice the last-level cache and two a worker at least; if warm, one", async () => {
     const sizes = ["--workers", "1,2", "--sizes", "64KiB,4MiB", "--cache", "cold,warm"];
     const { document } = await callSmall([...kind, ...sizes]);
     expect(document.cells).toHaveLength(8);

@@ -22,7 +22,7 @@ function notesOf(
 }
 
 describe("the notes of a comparison", () => {
-  it("name loads that exceed those of all baseline runs by over 5 %, if something is slower", () => {
+  it("name loads over 5 percentage points above all baseline runs, if something is slower", () => {
     const loaded = (load: Partial<typeof idle>) => [{ ...oneRun, load: { ...idle, ...load } }];
     expect(notesOf({ fresh: loaded({ otherCpuShare: 0.9, ioPressureShare: 0.3 }) })).toEqual([
       "CPU time of other programs reached 90 % during a run, at most 10 % in the baseline's",

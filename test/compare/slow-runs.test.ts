@@ -4,7 +4,7 @@ import { areMoreFrequent, countSlow } from "../../src/compare/slow-runs.js";
 describe("a slow run", () => {
   it.each([
     ["lies below its session's median by more than the threshold", [[0, 0, 0, -0.06]], 0.05, 0, 1],
-    ["does not count within six standard deviations of the noise", [[0, 0, 0, -0.06]], 0.05, 0.02 ** 2, 0],
+    ["does not count within six standard deviations between runs", [[0, 0, 0, -0.06]], 0.05, 0.02 ** 2, 0],
     [
       "does not count in a session that is slow as a whole",
       [

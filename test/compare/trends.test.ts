@@ -84,7 +84,7 @@ describe("a step of a group", () => {
     expect(differences).toEqual([{ fact: "driver", before: `${earliest - 1}`, after: `${latest}` }]);
   });
 
-  it("is not joined by false steps when cells are added or removed", () => {
+  it("is the only step of more than 1 % when cells are added or removed", () => {
     const entries = entriesOf(steps).map((entry, day) => ({
       ...entry,
       // Another plan: a cell that is ten times as slow replaces two others. Every other check lacks a cell.

@@ -110,7 +110,7 @@ describe("doctor reports no finding for what healthy machines show too:", () => 
       change: { measured: { hostShare: { h2d: 0.02, d2h: 0.4 }, bothWays: rates(38, 40) } },
     },
     {
-      what: "little free memory on the whole host",
+      what: "little free memory on the host, with a cgroup limit above all of its memory",
       files: {
         "proc/meminfo": "MemTotal:       528280992 kB\nMemAvailable:     3145728 kB\n",
         "sys/fs/cgroup/user.slice/memory.max": "1099511627776\n",

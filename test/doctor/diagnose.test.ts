@@ -210,7 +210,7 @@ describe("devices that copy at the same time", () => {
   const port = examinationOf(root).devices[0]!.path.ports[0]!;
   const named = (name: string) => ({ ...port, name });
 
-  it("are a risk, not a fault, if they are slow without a known shared bridge", () => {
+  it("are a risk if they are slow and share no known bridge, which a virtual machine may hide", () => {
     const diagnosis = slowWith((device) => [named(`0000:0${device}:01.0`)]);
     expect(diagnosis.findings.map(({ cause, weight }) => [cause, weight])).toEqual([
       ["slow-together", "risk"],

@@ -259,7 +259,7 @@ describe("errors of a link", () => {
     }
   });
 
-  it("cost at most the time that their repeated packets take", () => {
+  it("cost at most the time of 62 000 symbols each: the replay timer, and the packet again", () => {
     // 4000 errors of 62 000 symbols in 16 lanes are 3.968 GB beside 20 GB: 0.8344 is left of 44 GB/s.
     expect(errors({ after: { replays: 4003 }, measured: slow })).toMatchObject([
       {

@@ -181,7 +181,7 @@ describe("the sentence on a finding", () => {
     });
   });
 
-  it("advises to examine the device again if CPU time was stolen during a loss", () => {
+  it("advises to examine the device again if stolen CPU time may have caused its loss", () => {
     const { machine } = healthyExamination();
     const load = { stealShare: 0.1, otherCpuShare: null, memoryPressureShare: 0 };
     const activity = { load, swappedPages: 0 } as unknown as Examination["machine"]["activity"];

@@ -223,7 +223,7 @@ describe("the question overlap", () => {
     answerFrom(overlap, [...cellsOf("pageable", pageable), ...cellsOf("pinned", pinned)]);
   const waiting: Kind = [6, 7.5, 7.48];
 
-  it("reports the share of copy time that is hidden, without the first chunk, which cannot be", async () => {
+  it("reports the hidden share of the copy time that can be hidden: all but the first chunk's", async () => {
     const { figures, summary } = await answer([1.2, 2.5, 1.975], waiting);
     expect(figures[2]!.value).toBeCloseTo((2.5 - 1.975) / (1.2 * (7 / 8)), 6);
     expect(summary).toMatch(/pinned copies hide (49\.9|50\.0) %, pageable ones 1\.6 %\.$/);

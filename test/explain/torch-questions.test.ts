@@ -99,12 +99,15 @@ it.each([
   ["SIGINT", 130],
   ["SIGTERM", 143],
   ["SIGKILL", null],
-] as const)("%s in the middle of an experiment leaves no process or file behind", async (signal, exitCode) => {
-  const { child, finished } = await inTheMiddle();
-  child.kill(signal);
-  expect((await finished).exitCode).toBe(exitCode);
-  await expectNothingLeft();
-});
+] as const)(
+  "%s in the middle of an experiment leaves no process or file behind",
+  async (signal, exitCode) => {
+    const { child, finished } = await inTheMiddle();
+    child.kill(signal);
+    expect((await finished).exitCode).toBe(exitCode);
+    await expectNothingLeft();
+  },
+);
 
 it("no process or file is left behind if torch is killed in the middle of an experiment", async () => {
   const { child, finished } = await inTheMiddle();

@@ -52,7 +52,7 @@ describe.each(scenarios.map((scenario, index) => ({ ...scenario, index })))("pin
   const count = trials(...scenario.times);
   const isLeftOut = count === 0 || (scenario.needsTorch === true && torchMissing !== null);
 
-  it.skipIf(isLeftOut)("leaves whole files and nothing else, whenever it is killed", async () => {
+  it.skipIf(isLeftOut)("leaves whole files and nothing else, whenever and however it is ended", async () => {
     const counts = countTrials("commands killed at random moments");
     await measureBaseline();
     const { freeBytes } = session.memoryInfo();

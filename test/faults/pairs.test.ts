@@ -31,7 +31,7 @@ afterAll(() => rmSync(shared, { recursive: true, force: true }));
 /** What a command does with the files of both. */
 interface Command {
   args: readonly string[];
-  /** The number of runs that it adds to the baseline, replaces it with, or creates one of. */
+  /** Number of runs that it adds to the baseline, replaces it with or creates it from. */
   adds?: number;
   replacesBy?: number;
   creates?: number;

@@ -119,7 +119,7 @@ describe("with Slurm's programs", () => {
 
   it.each([
     ["all jobs of its name outside of an allocation", {}, "--quiet --name=pinbench-1\n"],
-    ["nothing inside of an allocation, where srun ends its steps", allocation, null],
+    ["nothing inside of an allocation, where srun ends its steps and the job goes on", allocation, null],
   ])("a cancelled fleet run ends %s", async (_, env, called) => {
     const said = join(temporaryFolder(), "said");
     programs({ srun: "exit 1", scancel: `echo "$@" > ${said}` });

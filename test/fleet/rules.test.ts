@@ -73,7 +73,7 @@ it.each([
   row("a node that lost more than the threshold", fleet(12, 2, slowAt(["7", 0.957])), { slow: ["n07 all"] }),
   row("no node that lost less than the threshold", fleet(12, 2, slowAt(["7", 0.963])), {}),
   row(
-    "a node that lost 4.3 % with a threshold of 1 %",
+    "a node that lost 4.3 %, over 4 times the least noise, with a threshold of 1 %",
     fleet(12, 2, slowAt(["7", 0.957])),
     { slow: ["n07 all"] },
     { rule: { threshold: 0.01 } },

@@ -37,7 +37,7 @@ describe("readLoad", () => {
     expect(reading.ownCpuNs).toBeGreaterThan(0);
   });
 
-  it("counts the CPU time of running worker processes as its own", () => {
+  it("counts the CPU time of running worker processes as its own, and none of ended ones", () => {
     const fields = ["S", ...Array(10).fill("7"), "150", "50", "1", "1"].join(" ");
     const root = fixtureRoot({ "proc/4242/stat": `4242 (a worker) (1) ${fields}` });
     const without = readLoad(root, [4243]).ownCpuNs;

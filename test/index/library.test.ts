@@ -91,7 +91,7 @@ describe("a function of the library refuses a wrong call, and says what is wrong
     ],
     [
       "compare(): the same run twice",
-      () => compare({ ...sides, baseline: [before[0]!, ...before] }),
+      () => compare({ ...sides, baseline: [structuredClone(before[0]!), ...before] }),
       /^The baseline has the same run/,
     ],
     [

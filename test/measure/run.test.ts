@@ -192,7 +192,7 @@ describe("a run", () => {
   it.each([
     ["h2d", [0, 1, 2]],
     ["bidir", [0, 2, 4]],
-  ] as const)("starts all directions of devices that copy %s together at once", async (direction, flows) => {
+  ] as const)("gives devices that copy %s together flows of their own", async (direction, flows) => {
     const sessions = devices.map(() => new FakeSession());
     const given = { together: true, directions: [direction], memory: ["pinned"] } as const;
     const reset = vi.fn();
@@ -310,7 +310,7 @@ describe("a run", () => {
     ]);
   });
 
-  it("that is aborted keeps its results so far, and closes the session", async () => {
+  it("that is aborted keeps its results so far, and aborts and closes the session", async () => {
     const controller = new AbortController();
     const session = new FakeSession();
     session.beforeMeasure = () => {

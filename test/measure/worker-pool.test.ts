@@ -181,7 +181,7 @@ describe("a worker process that lacks what it needs", () => {
     );
     const pool = await openPool(2);
     const pids = pool.pids;
-    // Both contexts are lost: the error is one of a cell, and does not end the run.
+    // The error counts for this cell (not sticky), so that it does not end the run.
     await expect(pool.measure(request({ workers: 1 }))).rejects.toMatchObject({
       code: "CUDA_ERROR_ILLEGAL_ADDRESS",
       sticky: false,

@@ -13,7 +13,7 @@ bool contains(const std::string& text, std::string_view part) {
 
 }  // namespace
 
-TEST_CASE("a missing library and one that does not load give different errors") {
+TEST_CASE("opening a missing library fails with LIBRARY_NOT_FOUND and its path") {
   const auto absent = (std::filesystem::temp_directory_path() / "pinbench-no-such-library.so.1").string();
   for (const std::string& path : {absent, std::string("libpinbench-no-such.so.1")}) {
     const auto error = error_of([&] { SharedLibrary{path}; });

@@ -133,7 +133,7 @@ TEST_CASE("freeing memory waits for every stream, even a destroyed one") {
   CHECK(host[63] == 7);
 }
 
-TEST_CASE("a context whose engine threads cannot start fails with the operating-system error") {
+TEST_CASE("a context whose engine threads cannot start gives the operating-system error and no context") {
   const EmulatedLibrary library;
   REQUIRE(library.initialize() == cu::kSuccess);
   pthread_attr_t usual;

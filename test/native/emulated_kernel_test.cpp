@@ -69,7 +69,7 @@ TEST_CASE("a launch needs parameters, a grid and a one-dimensional block of at m
   CHECK(device.streamSynchronize(device.stream) == cu::kSuccess);
 }
 
-TEST_CASE("a kernel that accesses other memory ends the context with an illegal address") {
+TEST_CASE("a kernel that accesses unreachable memory ends the context with an illegal address") {
   EmulatedDevice device;
   std::vector<unsigned char> pageable(64);
   const auto pageable_address = static_cast<std::uint64_t>(reinterpret_cast<std::uintptr_t>(pageable.data()));

@@ -103,7 +103,7 @@ TEST_CASE("registering memory keeps its content and makes it resident") {
   CHECK(device.memHostRegister(mapped, kPages * 4 * kKiB, 0) == cu::kErrorInvalidValue);
 }
 
-TEST_CASE("registering a range twice fails, and unregistering needs its start") {
+TEST_CASE("registering a range that overlaps another fails, and unregistering needs a range's start") {
   const EmulatedDevice device;
   std::vector<unsigned char> own(64 * kKiB);
   unsigned char* const begin = own.data();

@@ -71,7 +71,7 @@ TEST_CASE("waiting for an event fails with flags or with invalid handles") {
   CHECK(device.streamWaitEvent(device.stream, event, 0) == cu::kErrorInvalidHandle);
 }
 
-TEST_CASE("events without timing, without a recording or with invalid handles are errors") {
+TEST_CASE("elapsed times need timed and recorded events, and a destroyed event is an invalid handle") {
   const EmulatedDevice device;
   const cu::Event timed = device.new_event();
   const cu::Event untimed = device.new_event(cu::kEventDisableTiming);

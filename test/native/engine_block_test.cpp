@@ -207,7 +207,7 @@ TEST_CASE("a call may copy a part of a rotation, from any buffer on and beyond i
   }
 }
 
-TEST_CASE("every copy compared: the blocks of each sample have new bytes") {
+TEST_CASE("every copy compared: the blocks of every sample are right, and all copies proven") {
   BlockSession session;
   for (const auto& way : kWays) {
     for (const auto direction : kDirections) {
@@ -248,7 +248,7 @@ TEST_CASE("a kernel copies blocks with one block of threads on each multiprocess
   CHECK(grid == kMultiprocessors);
 }
 
-TEST_CASE("a batch has the source access order of its kind of memory") {
+TEST_CASE("a batch reads its sources in stream order, but pageable ones at any time") {
   cu::CopyAttributes asked;
   const auto driver = emulated_driver();
   watch_calls<&CudaDriver::memcpyBatchAsync>(

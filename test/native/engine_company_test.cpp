@@ -45,7 +45,7 @@ struct Company {
 
 }  // namespace
 
-TEST_CASE("sessions that measure together get all samples, with overlapping windows and right data") {
+TEST_CASE("sessions that measure together get all of their samples, and right data") {
   Company company;
   MeasureResult second;
   const auto first =

@@ -102,7 +102,7 @@ TEST_CASE("copies by the host alone are measured and compared without device mem
   }
 }
 
-TEST_CASE("every host copy of a call is counted, wherever its rotation begins and however often it repeats") {
+TEST_CASE("host copies are right wherever their rotation begins and however often it repeats") {
   for (const auto direction : kDirections) {
     for (const std::size_t copies : {1, 2, 3, 10}) {
       for (const std::size_t size_bytes : {std::size_t{13}, kSlot, kSize}) {

@@ -70,8 +70,8 @@ TEST_CASE("one wrong byte is reported as its word, a dropped copy as a whole buf
   }
 }
 
-TEST_CASE("a wrong byte is found in more buffers than one kernel launch compares") {
-  constexpr std::size_t kBuffers = 1100;  // those from the 1025th on are compared by a second launch
+TEST_CASE("a wrong byte is found in more buffers than one batch of comparisons has") {
+  constexpr std::size_t kBuffers = 1100;  // those from the 1025th on are in a second batch of comparisons
   constexpr std::size_t kBytes = 104;     // 512 apart, so that no two are compared as one
   constexpr std::size_t kWrong = 1060;
   TestSession session(with_wrong_copy("h2d", "flip", 2 + kWrong));

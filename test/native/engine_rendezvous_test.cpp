@@ -197,7 +197,7 @@ TEST_CASE("no process can change the size of a shared rendezvous") {
   CHECK(made->arrive_and_wait());
 }
 
-TEST_CASE("a rendezvous refuses no flows, too many flows and flows without threads") {
+TEST_CASE("a rendezvous without flows, with too many, or with a flow without threads is refused") {
   CHECK_THROWS_AS(Rendezvous(std::vector<std::size_t>{}), Error);
   CHECK_THROWS_AS(Rendezvous(std::vector<std::size_t>{1, 0}), Error);
   CHECK_THROWS_AS(Rendezvous(std::vector<std::size_t>(Rendezvous::kMaxFlows + 1, 1)), Error);

@@ -231,7 +231,7 @@ TEST_CASE("the pinned memory of a loader covers all batches that are held at onc
   uneven->close();
 }
 
-TEST_CASE("samples take CPU time and have the bytes of files") {
+TEST_CASE("batches arrive with samples that take CPU time and read small, large and empty files") {
   TestSession session;
   const Folder folder;
   for (const std::size_t workers : {0ul, 2ul}) {

@@ -54,7 +54,7 @@ bool is_refused_here(const TestFile& file, WeightsWay way) {
 
 }  // namespace
 
-TEST_CASE("every method of loading weights brings all bytes, and compares them with the file") {
+TEST_CASE("every method of loading weights that copies brings all bytes, and compares them with the file") {
   TestSession session;
   const TestFile file(kBytes);
   for (const auto way : kWays) {

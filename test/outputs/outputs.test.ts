@@ -29,7 +29,7 @@ const lines = readFileSync(new URL("./commands.txt", import.meta.url), "utf8")
   .split("\n")
   .filter(Boolean);
 
-describe("a command prints what its file in texts/ records:", () => {
+describe("output is as recorded in texts/ for the command", () => {
   it.each(lines)("%s", async (line) => {
     const [command] = line.split(" ").filter((word) => !/^(in\/|[A-Z_]+=)/.test(word));
     const name = `${command}/${line.replaceAll("/", "-").replaceAll(" ", "_")}`;
@@ -111,7 +111,7 @@ const rows = Object.entries(documents).flatMap(([name, seeds]) =>
   }),
 );
 
-describe("a document is drawn as its file in texts/ records:", () => {
+describe("output is as recorded in texts/ for a generated document:", () => {
   it.each(rows)("$name of seed $seed, view $view", async ({ name, seed, view }) => {
     const [kind, make] = makers[name] ?? ["result", (number: number) => documentOf(name, number)];
     const document = JSON.parse(JSON.stringify(await make(seed)));

@@ -63,7 +63,7 @@ it("a driver that registers nothing is the cause only if registering was attempt
   expect(reasonOf({ way: "register", largestBytes: 0 })).toMatch(/^the driver registers no memory/);
 });
 
-it("the cgroup is the cause if more than half of its free memory was requested", () => {
+it("the cgroup is the cause above half of its free memory, if its limit is below the machine's memory", () => {
   const inCgroup = { cgroupMemoryLimitBytes: 8 * GiB, memoryAvailableBytes: 6 * GiB };
   expect(reasonOf({ refusedBytes: 3 * GiB }, inCgroup)).toMatch(/^not known/);
   expect(reasonOf({ refusedBytes: 3 * GiB + 1 }, inCgroup)).toMatch(/^the cgroup/);

@@ -121,7 +121,7 @@ describe("a result as CSV", () => {
     expect(new Set(rows.map(({ backend }) => backend))).toEqual(new Set(["emulated"]));
   });
 
-  it.each(["=HYPERLINK(1)", "+1", "-1", "@SUM(1)"])("quotes a name that would be a formula: %s", (name) => {
+  it.each(["=HYPERLINK(1)", "+1", "-1", "@SUM(1)"])("has an apostrophe before a formula: %s", (name) => {
     const document = buildDocument({ devices: [buildDevice({ name })], cells: [buildCell({ GBps: 55 })] });
     expect(drawn(resultKind, document, "csv")).toContain(`,'${name},`);
   });

@@ -35,7 +35,7 @@ afterEach(async () => {
 const inFolder = (name: string) => join(folder, name);
 
 describe("the test whether an output file can be written", () => {
-  it("accepts a new file, and creates nothing", async () => {
+  it("accepts a new file, and leaves nothing behind", async () => {
     await checkWritable(inFolder("result.json"));
     expect(await readdir(folder)).toEqual([]);
   });

@@ -86,7 +86,7 @@ void Scheduler::run_engine(Engine engine) {
   }
 }
 
-// Starts the first operation of a stream, once the previous one is complete.
+// Hands the first operation of a stream to its engine or its event, once the previous one is complete.
 void Scheduler::advance(const std::shared_ptr<Stream>& stream) {
   while (!stream->queue.empty()) {
     const Operation& first = stream->queue.front();

@@ -22,7 +22,7 @@ type TraceFlags = CommandSettings<"trace">;
 
 /**
  * `pinbench trace -- COMMAND`: runs the command unchanged, passes signals on, and reports its copies on stderr. Returns
- * the command's exit code; throws PinbenchError if it cannot be started.
+ * the command's exit code; throws PinbenchError only before it starts.
  */
 export async function traceCommand(flags: TraceFlags, { operands, call }: Invocation): Promise<ExitCode> {
   if (operands.length === 0 || !call.argv.includes("--")) {

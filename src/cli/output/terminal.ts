@@ -20,8 +20,8 @@ export function surviveStreamErrors(): void {
 const terminals = [0, 1, 2].filter((descriptor) => isatty(descriptor));
 
 /**
- * Ends the process by SIGHUP, after writing everything, if its terminal has gone. Otherwise Node would abort with a
- * core dump, because it cannot restore the terminal's modes.
+ * Makes this process end by SIGHUP, with everything written, if its terminal has gone by then. Otherwise Node would
+ * abort with a core dump, because it cannot restore the terminal's modes.
  */
 export function surviveClosedTerminal(): void {
   process.off("exit", endWithTerminal);

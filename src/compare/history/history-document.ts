@@ -9,7 +9,7 @@ import { count } from "../../settings/schema-parts.js";
  */
 
 const stepSchema = z.object({
-  /** Relative change of the mean at the step, with its 95 % interval. */
+  /** Relative change of the mean at the step, between the checks `before` and `after`, with its 95 % interval. */
   change: z.number(),
   low: z.number(),
   high: z.number(),

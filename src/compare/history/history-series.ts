@@ -3,7 +3,7 @@ import { parseCellId } from "../../results/cell-id.js";
 import type { HistoryEntry } from "../../results/history-entry.js";
 import type { Series } from "../series.js";
 
-/** One figure in all checks: of a cell, or of one direction of a bidir cell, on the same GPUs. */
+/** One figure in all checks (by index): of a cell, or of one direction of a bidir cell, on the same GPUs. */
 export interface HistorySeries extends Pick<Series, "cell" | "moved" | "unit"> {
   backend: HistoryEntry["backend"];
   host: string;
@@ -53,7 +53,7 @@ export function joinHistory(entries: readonly HistoryEntry[]): HistorySeries[] {
   return [...joined.values()];
 }
 
-/** UUIDs of a check's devices by number; both ascend. Empty unless each device has cells and a UUID. */
+/** UUIDs by device number, listed in ascending order of these. Empty unless each device has cells and a UUID. */
 function uuidsByDevice(cells: readonly Series["cell"][], gpuUuids: readonly string[]): Map<number, string> {
   const devices = [...new Set(cells.flatMap(devicesNamed))].sort((a, b) => a - b);
   return new Map(

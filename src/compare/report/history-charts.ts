@@ -68,7 +68,7 @@ const msPerDay = 864e5;
 
 /** Approximate number of axis marks; dates are wide. */
 const dateTicks = 8;
-/** Number of days up to which marks also have times. */
+/** A history of fewer days than this has times at its marks. */
 const shortDays = 3;
 
 function dateAxis(days: readonly number[]): Pick<Axis, "ticks" | "format"> {

@@ -168,7 +168,7 @@ function describeCells({ ids, moved, slowerAlone }: GroupComparison, comparison:
   return `${listed([...named, ...more])} (of ${counted(ids.length, "cell")})`;
 }
 
-/** Host memory explains a loss if it lost this share of it too (of the logarithms). */
+/** Host memory explains a loss if its own loss is at least this share of it (as logarithms). */
 const explainingShare = 0.75;
 
 /** The change of host memory; null unless the CPU copies the first group and no link lost lanes. */

@@ -62,7 +62,7 @@ function ofMachine(find: (examination: Examination) => Seen | null): Cause {
   return (examination) => [[null, find(examination)]];
 }
 
-/** Findings for what a cause has seen. The claim determines the weight, unless there is one. */
+/** Findings for what a cause has seen. The weight follows from the claim, unless `seen` sets it. */
 export function suspectsOf(cause: string, device: number | null, seen: Seen | null): Suspect[] {
   if (seen === null) return [];
   const weight = seen.claim === undefined ? "risk" : "costs";

@@ -21,7 +21,7 @@ export function nameOf({ facts }: DeviceExamination): string {
   return `device ${facts.ordinal} (${facts.name})`;
 }
 
-/** Smaller differences between NUMA nodes may be chance, unless the reference's tolerance is narrower. */
+/** Smaller relative differences between NUMA nodes may be chance, unless the reference's tolerance is narrower. */
 const nodeTolerance = 0.1;
 
 /** Losses in GB/s by direction; 0 or null without one, or if unknown. */

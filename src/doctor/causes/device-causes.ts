@@ -85,7 +85,7 @@ function linkTexts({ activityBefore, limitGBps }: DeviceExamination): string[] {
   ];
 }
 
-/** NVML's reasons for lower clocks that indicate a fault, unlike idling and settings. */
+/** NVML's reasons for lower clocks that indicate a fault while only copies run, unlike idling and settings. */
 const holdingReasons: ReadonlyMap<string, string> = new Map([
   ["hw-thermal-slowdown", "it is too hot"],
   ["sw-thermal-slowdown", "it is too hot"],

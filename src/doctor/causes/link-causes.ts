@@ -76,7 +76,7 @@ export function slotNarrow(device: DeviceExamination): Seen | null {
   };
 }
 
-/** More errors are not chance: most healthy links have none for days. */
+/** More errors during an examination are not chance: most healthy links have none for days. */
 const mostChanceErrors = 10;
 
 /**
@@ -132,7 +132,7 @@ export function reportedReplays({ health: { before, after } }: DeviceExamination
 /** Smallest payload of a packet: a completion of 64 bytes, the Read Completion Boundary. */
 const leastPacketBytes = 64;
 
-/** Whether the counter rose by more than the possible number of packets, with a request for each. */
+/** Whether the counter rose by more than the possible number of packets, with at most one request for each. */
 export function areReplaysRefuted(device: DeviceExamination): boolean {
   const { copied } = device;
   return copied !== undefined && reportedReplays(device) > (2 * copied.bytes) / leastPacketBytes;

@@ -42,7 +42,7 @@ export function hugePagesOff({ measured }: DeviceExamination, { machine }: Exami
   };
 }
 
-/** The test buffer of 64 MiB stays below such a limit of locked memory. */
+/** The test buffer of 64 MiB does not reach a limit of locked memory of this size or more. */
 const lowMemlockBytes = 1024 * MiB;
 
 /** The driver refuses to pin a program's own memory. Confidential machines and WSL have their own findings. */
@@ -101,7 +101,7 @@ export function sharedMemorySmall({ machine: { sharedMemoryBytes } }: Examinatio
   };
 }
 
-/** Number of pages of 4 KiB (4 MiB in all); more swapped pages are not chance. */
+/** Over 4 MiB (4 KiB pages) swapped during copies, or a larger share of time waiting for memory, is not chance. */
 const mostChancePages = 1024;
 const muchWaiting = 0.02;
 

@@ -57,11 +57,11 @@ export interface SharedLoss {
 const leastCostShare = 0.01;
 
 /**
- * Divides the loss of each device's plain pinned copies among its causes; the costs add up to at most the loss. Causes
- * slow copies one after the other, as factors. A factor's part of the loss is its logarithm's share of the whole: the
- * additive LMDI decomposition (Ang, "The LMDI approach to decomposition analysis: a practical guide", Energy Policy 33,
- * 2005), which has no rest for combined effects. Causes take their parts in the order of `bounds`; the rest is
- * unexplained. If CPUs are busy, "at most" causes get only half of what is left.
+ * Divides the loss of each device's plain pinned copies among its causes; costs add up to at most the loss. Causes are
+ * factors of the rate. A factor's part of the loss is its logarithm's share of the whole: the additive LMDI
+ * decomposition (Ang, "The LMDI approach to decomposition analysis: a practical guide", Energy Policy 33, 2005), which
+ * has no rest for combined effects. Causes take their parts in the order of `bounds`; the rest is unexplained. If CPUs
+ * are busy, an "at most" cause gets half of what is left or less: nobody measured what the busy CPUs cost.
  */
 export function shareLoss(
   { devices }: Pick<Examination, "devices">,
@@ -108,8 +108,8 @@ export function shareLoss(
 }
 
 /**
- * The loss of a direction, compared with a healthy machine, a wider slot or a faster NUMA node, or, if those are
- * unknown, with the rate without causes of known limit. Null without a loss.
+ * The loss of a direction, compared with a healthy machine (with the lanes of a wider slot) or a faster NUMA node; if
+ * no healthy rate is known, also with the rate without causes of known limit. Null without a loss.
  */
 function lossIn(device: DeviceExamination, direction: LinkDirection, own: readonly Suspect[]): Loss | null {
   const found = device.measured.pinned[direction];

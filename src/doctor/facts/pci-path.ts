@@ -129,7 +129,7 @@ function readErrors(folder: string, root: string) {
  * 7, "Software Initialization and Configuration"), with names of Linux' include/uapi/linux/pci_regs.h.
  */
 
-/** All users can read the registers before this offset. */
+/** The registers before this offset exist in all functions, and all users can read them. */
 const headerBytes = 0x40;
 const statusOffset = 0x06;
 const statusHasCapabilities = 0x10;

@@ -133,7 +133,7 @@ function drawBlock(block: Block, level: number): Markup[] {
       return [element("p", {}, prose(block.text)), factList(block.facts)];
     case "code":
       return [codeSection(block.text.trimEnd())];
-    // Shows the tables of a fold with its title in their names, to distinguish them from the main tables.
+    // A fold's tables are closed. Their names include its title, to distinguish them from the main tables.
     case "fold":
       return block.blocks.flatMap((inner) =>
         inner.type === "table"

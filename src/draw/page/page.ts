@@ -69,7 +69,7 @@ function scriptNames(chapters: readonly Chapter[]): string[] {
   return ["legend", "reading"];
 }
 
-/** Allows only pinbench's own style sheet and scripts, by their hashes. */
+/** The page may load and send nothing, and use only pinbench's own style sheet and scripts, by their hashes. */
 function policy(style: string, scripts: readonly string[]): string {
   const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
   const scriptSources = scripts.length === 0 ? "'none'" : scripts.map(hash).join(" ");

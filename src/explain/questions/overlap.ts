@@ -30,7 +30,7 @@ export const overlap = cellQuestion({
   },
   conclude(cell) {
     const batchFrom = (memory: "pinned" | "pageable") => {
-      // In one piece, kernels follow the copy; in chunks, each chunk's kernels run in another stream.
+      // In one piece, kernels follow the copy; in chunks, each chunk's kernels follow its copy, in another stream.
       const inTurn = timeFigure(`${memory}: copy and kernels in turn`, cell({ memory, chunks: 1 }));
       const pipeline = cell({ memory, chunks });
       const inChunks = timeFigure(`${memory}: in ${chunks} chunks`, pipeline);

@@ -2,7 +2,7 @@ import { MiB } from "../../settings/units.js";
 import { cellQuestion } from "../question.js";
 import { allOf, figureText, isAtLeast, not, rateFigure, ratioFigure } from "../run-figures.js";
 
-/** A pageable copy within these factors is about as fast as the CPU's own. The driver's slots and copying differ. */
+/** A pageable copy counts as fast as the CPU's own within these factors: the driver's slots and method differ. */
 const sameSpeed = { least: 0.5, most: 1.25 };
 /** Smallest ratio that counts as faster. */
 const faster = 1.1;

@@ -183,7 +183,7 @@ const mostCharacters = 300;
 const unhelpful =
   /lacks support for cpu binding|Job step aborted|Application launch failed|queued and waiting/;
 
-/** The last lines of a launcher, or its exit code, in parentheses; otherwise empty. */
+/** The last lines of a launcher, or how it failed, in parentheses; otherwise empty. */
 function lastLines({ stderr, exitCode, endedMs }: LauncherProcess): string {
   const lines = stderr.split("\n").map((line) => line.trim());
   const helpful = lines.filter((line) => line !== "" && !unhelpful.test(line)).slice(-2);

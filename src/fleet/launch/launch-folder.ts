@@ -85,7 +85,7 @@ export async function isOrderGone(folder: string): Promise<boolean> {
 
 /**
  * Reports a node's start and returns the name of its files, derived from the host's. Null if a process with this name
- * has already started: two on a node would disturb each other. Rejects with an "output" PinbenchError.
+ * has already started: two on a node would disturb each other. Rejects with a PinbenchError if it cannot write.
  */
 export async function claimNode(folder: string, host: string): Promise<string | null> {
   const name = host

@@ -24,7 +24,7 @@ export const plainHost = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,254}$/;
 /**
  * The plan for the user's launcher: a shell command, followed by the command for a node. `{nodes}` in it becomes
  * `hosts`, separated by commas. Throws a usage error if one of them is missing or a shell on the way (pdsh and ssh have
- * one) would change the command; a RangeError for hosts that do not match plainHost.
+ * one) would change the command; a RangeError for hosts that do not match plainHost, because a shell reads them.
  */
 export function planOfLauncher(
   launcher: string,

@@ -23,7 +23,7 @@ const mostSruns = 128;
 
 const call = promisify(execFile);
 
-/** Time limit for calls of Slurm's programs. */
+/** Time limit for a call of Slurm's programs, so that a hanging one does not delay the others. */
 const callMs = 10_000;
 
 /**

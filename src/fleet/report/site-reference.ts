@@ -38,7 +38,7 @@ export function siteReferenceOf(document: FleetDocument): SiteReference {
   });
 }
 
-/** Figures of compared nodes that are not slow, without groups that have a slower part. */
+/** Figures of compared nodes that are not slow. Leaves out groups in two parts: which one is healthy is unknown. */
 function healthyFigures(document: FleetDocument): HealthyFigure[] {
   const slow = new Set(document.outliers.map(({ host }) => host));
   return document.groups.flatMap(({ facts, slowPart, cells }, groupIndex) => {

@@ -100,7 +100,7 @@ export class PythonProcess<Heard, Told extends object> {
     if (this.#child.pid !== undefined) signalGroup(this.#child.pid, signal);
   }
 
-  /** Lets an idle program end by itself; otherwise ends it by force. */
+  /** Lets an idle program end by itself, then kills what is left. */
   async close(): Promise<void> {
     if (this.#ended === null) {
       this.send({ type: "exit" });

@@ -28,7 +28,7 @@ const verdictOf: Readonly<Record<IntervalOrder, Finding["verdict"]>> = {
   open: "undecided",
 };
 
-/** More runs may decide it: twice the result's, at least five. */
+/** More runs may decide it: twice the result's, at least five, at most `mostRuns`. */
 export function hintIfUndecided({ runs }: Pick<ResultDocument["run"], "runs">): string {
   return `Use --runs ${Math.min(mostRuns, Math.max(5, 2 * (runs?.length ?? 1)))}.`;
 }

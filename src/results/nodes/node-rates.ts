@@ -20,7 +20,7 @@ export function placedCells({ cells }: Pick<ResultDocument, "cells">): PlacedCel
 /** Smallest share of pages on the requested node for which the figures count as that node's. */
 const leastPages = 0.95;
 
-/** Whether pages are on other nodes than requested; null if the system does not report it. */
+/** Whether too many pages are on other nodes than requested; null if the system does not report it. */
 export function areElsewhere(
   pages: readonly { node: number; pages: number }[],
   requested: number,

@@ -81,7 +81,7 @@ export class JobFolder {
     });
   }
 
-  /** Lets the job outlive pinbench, and removes the folder. */
+  /** From now on the job outlives even a killed pinbench. Removes the folder. */
   dismiss(): void {
     this.guard.dismiss();
     rmSync(this.path, { recursive: true, force: true });
@@ -146,7 +146,7 @@ export class LiveJob {
     return this.#over.signal;
   }
 
-  /** Ends all processes of the job. Never rejects. */
+  /** Ends all processes of the job, and removes its folder. Never rejects. */
   async end(): Promise<void> {
     this.#disconnect();
     await this.process.end();

@@ -25,7 +25,7 @@ export interface LiveTarget {
 
 /**
  * Runs trials in a running job: changes a loader's setting in the middle of an epoch and measures the job. The caller
- * ends the job.
+ * ends the job or leaves it running.
  */
 export class LiveProbe implements Probe {
   readonly facts: ProbeFacts;
@@ -143,7 +143,7 @@ export class LiveProbe implements Probe {
     if (this.#trial?.subject.change === message.change) this.#trial.fail(message.failure);
   }
 
-  /** Without this rank, the job takes no further step. */
+  /** A rank or the job has ended: the job takes no further step. */
   #end(): void {
     this.#over.abort(jobEnded);
   }

@@ -100,7 +100,7 @@ export class LiveTrial {
     this.#settle({ failure });
   }
 
-  /** Messages that arrived while this process had no CPU are read before the trial ends. */
+  /** Ends the trial after reading messages that came while this process had no CPU: the loop did not wait for those. */
   readonly #abort = (): void => void setImmediate(() => this.#settle({ aborted: true }));
 
   #records(): ChangeRecord[] {
@@ -184,7 +184,7 @@ function meanOf(
 export interface JointOptions {
   /** Number of batches to leave out at the start of an epoch; called at each start. */
   startBatches: () => number;
-  /** False if the setting was already in force: then its last `startBatches` batches count too. */
+  /** False if the setting was already in force: its last `startBatches` batches then stand in for a start. */
   isNew: boolean;
   /** Whether this is the script's own setting since the job began; then the first steps do not count. */
   isOfStart: boolean;

@@ -84,7 +84,7 @@ export class LoaderRecord {
       this.#isOpen = false;
     } else {
       const batches = this.delivered - (this.#epochBegan?.delivered ?? 0);
-      // A single batch is a look at the data; an epoch that ends early later may do so each time.
+      // A loop that left one epoch early may leave each early. A single batch was only a look at the data.
       const isLook = this.#isOpen && batches === 1;
       this.looks = isLook ? this.looks + 1 : 0;
       if (this.#isOpen && !isLook) this.epochBatches = batches;

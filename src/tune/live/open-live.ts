@@ -17,7 +17,7 @@ export interface LiveOptions {
   onStart: (job: LiveJob) => void;
 }
 
-/** Whether the loop starts an epoch for every batch: 20 epochs in a row had only one. */
+/** Whether the loop starts an epoch for every batch: at least 20 epochs in a row had only one. */
 const isLookedAt = ({ looks }: LoaderRecord) => looks >= 20;
 
 /** Factor on --timeout for the first batch: a training may first load a model and connect its ranks. */
@@ -206,7 +206,7 @@ function factsOf({ reported, facts, epochBatches }: LoaderRecord): ProbeFacts {
   };
 }
 
-/** Spawned workers start slowly; since Python 3.14 workers are not forked by default. */
+/** Workers that are not forked start slowly; since Python 3.14 none are forked by default. */
 function startNotes({ startMethod }: LoaderRecord["reported"]): string[] {
   if (startMethod === "fork") return [];
   return [
@@ -233,7 +233,7 @@ const untrainedNs = 10e9;
 /** Loaders within this share of the longest time belong to one loop; the one it waits for longer is tuned. */
 const sameTime = 0.9;
 
-/** The loader that takes most of the loop's time, of those iterated with gradients on; null while undecided. */
+/** The loader that takes most of the loop's time; those iterated with gradients on go first. Null while undecided. */
 export function chooseTarget(loaders: readonly LoaderRecord[]): LoaderRecord | null {
   const tunable = loaders.filter(({ isUnderWay }) => isUnderWay);
   const training = mostWaitedFor(tunable, "training");

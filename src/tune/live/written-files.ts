@@ -14,7 +14,7 @@ export interface WrittenFile {
   isNewCheckpoint: boolean;
 }
 
-/** Files made or changed since `sinceMs` (Unix time) in the working folder and in folders named by the command. */
+/** Files made or changed since `sinceMs` (Unix time) in the working folder and folders named by the command only. */
 export function writtenFiles(
   command: readonly string[],
   sinceMs: number,

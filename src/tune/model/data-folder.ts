@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { PinbenchError } from "../../errors.js";
 import { sumOf } from "../../stats/variance.js";
 
-/** Files to read samples from, one per sample. */
+/** Files to read samples from, one per sample, sorted. */
 export interface DataFolder {
   path: string;
   files: string[];
@@ -15,8 +15,8 @@ export interface DataFolder {
 const atOnce = 64;
 
 /**
- * The regular files in a folder and its subfolders, without hidden files and links, which may lead anywhere. Throws a
- * usage error if there are none, or some are unreadable.
+ * The regular files in a folder and its subfolders. Skips hidden files and folders, and links, which may lead anywhere.
+ * Throws a usage error if there are no files, or some are unreadable.
  */
 export async function listDataFolder(path: string): Promise<DataFolder> {
   const files: string[] = [];

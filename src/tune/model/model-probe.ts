@@ -90,8 +90,8 @@ async function openBench({ device, ...options }: ModelProbeOptions, notes: strin
 }
 
 /**
- * ResNet-50's forward and backward pass take 12.3 GFLOP for an image of 602112 bytes (3 x 224 x 224 float32): about 20
- * 000 operations a byte, and a multiply-add is two.
+ * ResNet-50's forward and backward pass take 12.3 GFLOP for an image of 602112 bytes (3 x 224 x 224 float32). That is
+ * about 20 000 operations a byte; a multiply-add counts as two.
  */
 const resnet50MultiplyAddsPerByte = 10_000;
 
@@ -109,7 +109,7 @@ async function dropAllFiles({ data, dropFiles, rank, signal }: ModelProbeOptions
 
 const noStep: LoaderStep = { durationNs: 0, multiplyAddsPerByte: 0 };
 
-/** The step, if kernels are available. A note replaces a default step that is not available. */
+/** The step, if kernels are available. Without them, "auto" becomes a note, and a fixed duration throws. */
 function availableStep(
   { stepTimeNs }: ModelProbeOptions,
   { opening: { kernelsOff } }: NativeSession,

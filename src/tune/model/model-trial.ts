@@ -17,8 +17,8 @@ const abortedCloseMs = 2000;
 
 /**
  * Runs one loader and returns the number of samples it began. Rejects with a PinbenchError for failures that no setting
- * causes, and with errors of `control.enough`. Always closes the loader, with a shorter limit if `interruption` is
- * aborted: otherwise a long step may still be running.
+ * causes, and with errors of `control.enough`. Always closes the loader. Only an aborted `interruption` shortens the
+ * limit for that: a trial that other ranks end early may still have a long step to finish.
  */
 export async function runModelTrial(
   session: NativeSession,

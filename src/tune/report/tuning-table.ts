@@ -253,7 +253,7 @@ function withoutRate({ tried }: Tuning): Note[] {
 
 /** One note for each reason. */
 function skipped({ skipped }: Tuning): Note[] {
-  // More workers need more memory, so the first skipped setting shows the limit.
+  // More workers need more memory and files, so the first skipped setting shows the limit.
   const kinds = groupBy(skipped, ({ reason }) => reason.replaceAll(/\d[\d.]*( [KMGT]?i?B\b)?/g, "#"));
   return [...kinds.values()].map((members) => {
     const { setting, reason } = members[0]!;

@@ -25,11 +25,11 @@ export const constants = {
   leastHalfWidth: 0.01,
   /** Assumed deviation between trials of a setting; it weighs as much as `turns` measured trials. */
   assumedDeviation: 0.02,
-  /** A worker may be this much faster than in a trial, where it shares caches and clocks with others. */
+  /** A worker may be this many times as fast as in a trial, where it shares caches. Tried counts differ by this. */
   workerSlack: 1.2,
   /**
-   * Share of the time from which workers or the link are the limit. Three workers that were busy for 74 % kept up
-   * during a search but cost 7 % afterwards (results/nvidia-h200/tune-live.txt).
+   * Share of the time from which workers are, or soon become, the limit; for the link, share of its rate. Three workers
+   * busy for 74 % kept up during a search but cost 7 % afterwards (results/nvidia-h200/tune-live.txt).
    */
   busyShare: 0.7,
   /** Number of workers in the first trial with any, if the need is unknown. Starting more takes seconds. */
@@ -45,7 +45,7 @@ export const constants = {
   copyRate: 3e9,
   /** Share of the budget for finding candidates; the rest confirms. No trial takes longer than the rest. */
   exploringShare: 0.65,
-  /** Maximum number of trials of a candidate: the median of three withstands one outlier. */
+  /** Maximum number of repetitions of a candidate: the median of three trials withstands one outlier. */
   turns: 3,
   /** File descriptors per worker in the training process, for pipes and queues (torch 2). */
   filesPerWorker: 8,

@@ -13,8 +13,8 @@ const origin: Point = { workers: 0, batchesPerSecond: 0, waitingShare: null };
  * An upper bound on the rate of `workers` (at least 1), given the measured rates; infinite if there is none. Points
  * ascend by workers and otherwise have equal settings. Ignores intervals: with them, every neighbour of a noisy point
  * would seem worth a trial.
- * - The rate rises to a plateau and then falls, and each further worker adds less: a count lies below the line through
- *   the two nearest points on one side.
+ * - The rate rises to a plateau and then falls, and a worker adds no more than the one before: a count lies below the
+ *   line through the two nearest points on one side.
  * - Workers deliver no more than they make, one batch in `makeNsPerBatch` (null if unknown).
  * - If workers deliver nearly all that they can make, fewer deliver less.
  * - More workers save at most the loop's waiting.

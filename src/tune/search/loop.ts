@@ -17,7 +17,8 @@ interface Loop extends ScoredSetting {
 
 /**
  * Scores of a running job's settings with one common time for the loop's own work: a machine drifts more between trials
- * than loaders differ. Loops that differ too much keep their own time, as do pinned ones that may save copies.
+ * than loaders differ, and waits are timed separately. Loops that differ by more than that drift keep their own time,
+ * as do pinned ones that may save copies.
  */
 export function withCommonLoop(
   all: readonly ScoredSetting[],
@@ -45,9 +46,7 @@ export function withCommonLoop(
   });
 }
 
-/**
- * Null if nothing was measured, the wait is unknown, or workers are the limit, so that faster work means longer waits.
- */
+/** Null if nothing was measured, the wait is unknown, or workers are the limit: less work then means longer waits. */
 function loopOf(one: ScoredSetting): Loop | null {
   const { setting, trials, score } = one;
   const waiting = waitingShare(one);

@@ -53,7 +53,7 @@ function roughScore(arrivalsNs: readonly number[], cycle: number): Score | null 
 
 /**
  * Number of first batches to ignore: twice the batches in flight, because those made ahead arrive as fast as copies
- * allow. At most half of a job's epoch, which may have no further batches.
+ * allow. At most half of a job's epoch, because a short epoch may have no batches after them.
  */
 export function droppedBatches(setting: LoaderSetting, jobEpochBatches: number | null = null): number {
   const half = Math.max(1, Math.floor((jobEpochBatches ?? Number.POSITIVE_INFINITY) / 2));
@@ -202,7 +202,7 @@ export function deviationOf(settings: readonly (readonly Score[])[]): Deviation 
 
 /**
  * The score of a setting over its trials; null without any. One trial keeps its own interval. Several get one from the
- * deviation between trials, which includes at least half of their rates.
+ * deviation between trials, wide enough to include at least half of their rates.
  */
 export function pooledScore(scores: readonly Score[], deviation: Deviation): Score | null {
   if (scores.length < 2) return scores[0] ?? null;

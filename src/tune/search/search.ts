@@ -44,11 +44,11 @@ async function confirm(trials: Trials, spentShare: SpentShare): Promise<void> {
   }
 }
 
-/** Settings that differ only in their number of workers. */
+/** All settings of one kind, pinned or pageable, by number of workers. */
 interface Branch {
   pinMemory: boolean;
   curve: Point[];
-  /** Numbers of workers still to try. */
+  /** Numbers of workers that may still be tried. */
   open: number[];
 }
 
@@ -96,7 +96,7 @@ export function nextSetting(trials: Trials): LoaderSetting | null {
 
 function branchOf(trials: Trials, pinMemory: boolean): Branch {
   const { options, startingPoint } = trials;
-  // Without persistence, few workers look better than they are, because each epoch starts them.
+  // If each epoch starts workers, fewer look better than they do with persistent workers, so the two are not mixed.
   const tried = trials.tried.filter(({ setting }) => {
     const { persistentWorkers } = trials.settingOf(setting.numWorkers, pinMemory);
     return (

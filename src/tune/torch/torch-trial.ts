@@ -72,7 +72,7 @@ class RunningTrial {
     if (control.signal.aborted) this.#end();
   }
 
-  /** Messages that arrived while this process had no CPU are read before the trial ends. */
+  /** Ends the trial after reading messages that came while this process had no CPU: nothing was waited for then. */
   readonly #abort = (): void => void setImmediate(() => this.#end());
 
   #end(): void {

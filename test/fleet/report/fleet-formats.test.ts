@@ -137,7 +137,7 @@ describe("a fleet as csv", () => {
     expect(Number(pageable!.group_median)).toBeCloseTo(12.5, 1);
     expect(Number(pageable!.change)).toBeCloseTo(-0.84, 3);
     expect(latency).toMatchObject({ unit: "us", slow: "", confirmed: "" });
-    // Names that a spreadsheet would run as a formula are quoted.
+    // An apostrophe keeps a spreadsheet from running a name as a formula.
     const labelled = buildNode("=HYPERLINK(1)", { labels: { rack: "7", row: "b" } });
     expect(rowsOf(buildFleet({ nodes: [labelled], notice: "no GPUs" }))[0]).toMatchObject({
       ...{ backend: "emulated", host: "'=HYPERLINK(1)", labels: "rack=7; row=b" },

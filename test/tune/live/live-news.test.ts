@@ -57,7 +57,7 @@ describe("a rank", () => {
     expect(facts.workersOff).toBe("it is connection");
   });
 
-  it("reports how long the job's epochs are, for all ranks", () => {
+  it("of a job updates its number of batches per epoch, which is the first rank's", () => {
     const { job, ranks, facts } = probeOf(9, 9);
     ranks[0]!.loader.epochBatches = 40;
     job.onNews(ranks[1]!.member, batches(0, [10]));

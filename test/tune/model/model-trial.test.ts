@@ -50,7 +50,7 @@ describe("a trial", () => {
     expect(loader.isClosed).toBe(true);
   });
 
-  it("takes any number of batches that come at once", async () => {
+  it("takes any number of batches that come at once, as when the process lacked CPU time", async () => {
     const { trial } = await trialOf([300_000], control(9));
     expect(trial.failure).toBeNull();
     expect(trial.arrivalsNs).toHaveLength(300_000);

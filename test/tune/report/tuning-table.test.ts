@@ -120,7 +120,7 @@ describe("a row of the table", () => {
     expect(render({ tried })).toMatch(/^ +4 +persist +no .*\n +4 +no /m);
   });
 
-  it("shows the longest start of its loader in all of its trials", () => {
+  it("shows the longest start of its trials, as some in a running job have their workers already", () => {
     const startOf = (...firstNs: number[]) => {
       const trials = firstNs.map((first) => buildTrial({ arrivalsNs: evenly(10, 10e6, first) }));
       const text = render({ tried: [{ ...buildTried(sixteen, 72), trials }] });

@@ -164,7 +164,7 @@ it("estimate and interval also hold for loaders with other limits, or with many 
   for (const { coverage, name } of outcomes) expect(coverage, name).toBeGreaterThan(0.9);
 });
 
-it("the interval holds the rate in 87 % of short trials with a changing clock or a long tail", async () => {
+it("the interval holds the rate in over 87 % of trials too short for a slow clock or a long tail", async () => {
   const outcomes = await outcomesOf(
     [
       usual("a clock that changes slowly", 8, { ...slow, drift: { periodMs: 1000, slower: 1.15 } }),

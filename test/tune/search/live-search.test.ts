@@ -91,7 +91,7 @@ describe("in a running job", () => {
       const rate = trueJobRate(slower, usualSetting(numWorkers, pinMemory));
       good += Number(rate >= 0.97 * Math.max(...rates));
     }
-    // 31 of 50 when workers had no spare time.
+    // It was 31 of 50 when the search required no spare time of workers.
     expect(good).toBeGreaterThanOrEqual(38);
   });
 
@@ -236,7 +236,7 @@ describe("on a machine whose speed wanders by 6 %, and which is 8 % faster in th
       });
       if (trueJobRate(few, recommendation.setting) > 1.2 * trueJobRate(few, script(0, false))) ++good;
     }
-    // 32 of 40 when a gain had to be outside its interval.
+    // It was 32 of 40 while a gain had to exceed its uncertainty.
     expect(good).toBeGreaterThanOrEqual(36);
   });
 

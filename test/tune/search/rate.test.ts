@@ -28,7 +28,7 @@ it.each([
   [usualSetting(8, true, 4), null, 64],
   [usualSetting(8, false), 20, 10],
   [usualSetting(8, false), 1, 1],
-])("a trial of %j with epochs of %s batches drops the first %i", (setting, length, dropped) => {
+])("%j, epochs of %s: drops %i, twice those in flight, at most half an epoch", (setting, length, dropped) => {
   expect(droppedBatches(setting, length)).toBe(dropped);
 });
 

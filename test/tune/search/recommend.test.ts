@@ -138,7 +138,7 @@ describe("the limit of the recommended setting", () => {
     expect(await limitOf([[pinned, 20]], { facts: { link } })).not.toBe("link");
   });
 
-  it("is the link's pageable rate if batches are not pinned, also with a step", async () => {
+  it("is the link, at its pageable rate, if batches are not pinned, also with a step", async () => {
     const link = { pinnedBytesPerSecond: 54e9, pageableBytesPerSecond: 4e9 };
     expect(await limitOf([[eight, 10]], { facts: { link } })).toBe("link");
     expect(await limitOf([[eight, 10]], { facts: { link, stepNs: 9e6 } })).toBe("link");

@@ -63,7 +63,7 @@ describe("the choice", () => {
     }
   });
 
-  it("is as many workers as allowed if making samples is the limit", async () => {
+  it("is all or nearly all allowed workers if making samples is the limit", async () => {
     const slow = { ...usual, makeMs: 400, contention: 0.002 };
     const few = await searched(new SimulatedProbe(slow), { maxWorkers: 4 });
     expect(chosen(few)).toMatchObject({ numWorkers: 4, pinMemory: false });

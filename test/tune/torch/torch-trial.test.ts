@@ -124,7 +124,7 @@ describe("a trial that fails", () => {
     expect((await result).trial).toMatchObject({ failure: null, arrivalsNs: [1e9, 2e9, 3e9] });
   });
 
-  it("for want of batches has waited as long for each batch, and for dropping files from the page cache", async () => {
+  it("for want of batches has waited the full timeout for each, and for files to leave the page cache", async () => {
     const { result, tell } = trialWith();
     let isOver = false;
     void result.then(() => (isOver = true));
@@ -174,7 +174,7 @@ describe("a trial that is aborted", () => {
     expect(await result).toMatchObject({ isUsable: false, trial: { aborted: true, failure: null } });
   });
 
-  it("counts batches that could already be read", async () => {
+  it("counts batches that could already be read, as this process may have lacked CPU time", async () => {
     const { result, tell, aborting } = trialWith();
     await vi.advanceTimersByTimeAsync(5000);
     aborting.abort();

@@ -29,7 +29,8 @@ from .faults import is_library
 _WALK_SECONDS = 1
 _MAKING_SECONDS = 0.5
 _LEAST_COMPARED, _MOST_COMPARED = 2, 8
-# Samples count as kept if making them again takes at most this share of the first time, and saves this many seconds.
+# Samples count as kept if making them again takes at most this share of the first time, and saves this many seconds:
+# more than sending a batch takes.
 _KEPT_SHARE, _KEPT_SECONDS = 0.5, 0.0005
 # A loop keeps its batches if at least this share stays open; with fewer than this many batches nothing is concluded.
 _KEPT_BATCHES, _LEAST_BATCHES = 0.5, 20
@@ -145,9 +146,7 @@ class Inspection:
 
 
 class EarlyWorker:
-    """A worker started before the loop's first batch. Like the loop's workers, it sees no later changes of the data
-    set.
-    """
+    """A worker started before the loop's first batch: like the loop's workers, it sees no later changes of the data."""
 
     def __init__(self, loader):
         context = loader.multiprocessing_context or torch.multiprocessing

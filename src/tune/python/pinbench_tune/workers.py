@@ -61,6 +61,7 @@ class WorkerStart:
 
 def write_stack_on_signal(folder, name):
     """On WHERE_SIGNAL this process writes its stack to a file for pinbench, whichever thread holds the GIL."""
+    # Never closed: the handler writes to it.
     file = os.open(os.path.join(folder, name + ".stack"), os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC, 0o600)
     faulthandler.register(WHERE_SIGNAL, file=file, all_threads=False, chain=False)
 
@@ -85,8 +86,7 @@ class Clock:
         self.figures[part] += 1
 
     def timing_sending(self, send):
-        """Times the thread that pickles batches and writes them to the pipe, by CPU time: it may wait for the reader.
-        """
+        """Times, by CPU time, the thread that only pickles batches and writes them to the pipe, where it may wait."""
         until = 0
 
         def timed(*arguments):
@@ -197,7 +197,7 @@ def sample_copies(folder, pids):
             with open(_first_file(folder, pid)) as file:
                 parts = _by_part(json.load(file))
         except (OSError, ValueError):
-            continue  # it made only one batch
+            continue  # it made no second batch
         if not parts:
             continue  # all its samples are equal
         count += 1

@@ -14,7 +14,7 @@ from ..workers import WorkerStart
 # Settings taken over from the user's DataLoader, besides those that choose samples.
 _TAKEN_OVER = ("collate_fn", "generator", "pin_memory_device", "in_order")
 _WITH_WORKERS_ONLY = ("timeout", "multiprocessing_context")
-# Interval at which progress is reported while files are dropped.
+# Interval of calls to `goes_on` while files are dropped: it reports progress and asks whether to continue.
 _ALIVE_SECONDS = 1
 
 
@@ -139,7 +139,7 @@ class EndlessIterable(IterableDataset):
 
 
 def drop_files(folder, is_written, goes_on):
-    """Drops the files in a folder from the page cache, as before a first epoch. Calls `goes_on()` every second, and
+    """Drops the files below a folder from the page cache, as before a first epoch. Calls `goes_on()` every second, and
     stops if it returns false. `is_written`: all files are already on storage.
     """
     asked = time.monotonic()

@@ -11,7 +11,7 @@ from . import target
 
 # ResNet-50, forward and backward: 12.3 GFLOP for an image of 602 112 bytes.
 FLOPS_PER_BYTE = 20_000
-# Sides of the matrices. Only large ones keep a GPU busy; on a CPU the largest would take seconds.
+# Sides of the matrices. Only large ones fill a GPU; 512 fill a CPU, where the largest would take seconds.
 _LEAST_SIDE, _GPU_SIDE, _CPU_SIDE = 128, 4096, 512
 
 
@@ -29,8 +29,8 @@ def make(wanted, batch_bytes, device, alive):
 
 
 def of_user(name, batch, device, alive):
-    """Like make(), for the user's function `FILE:FUNCTION`, timed on one batch on the device. Raises a Refusal if it is
-    missing or fails. Ignores the first runs, which allocate memory and choose kernels.
+    """Like make(), for the user's function `FILE:FUNCTION`, timed alone on one batch on the device. Raises a Refusal if
+    it is missing or fails. Ignores the first runs, which allocate memory and choose kernels.
     """
     function = target.load(name)
     if not callable(function):

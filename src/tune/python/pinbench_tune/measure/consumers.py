@@ -15,7 +15,7 @@ from ..batch import copy
 
 
 def find_device(rank):
-    """The GPU that torch uses, or host memory without one. Each `rank` has its own GPU."""
+    """The GPU that torch uses, or host memory without one. Ranks share GPUs only if there are too few."""
     if not torch.cuda.is_available():
         return HostDevice()
     if rank is None:
@@ -126,7 +126,7 @@ class BlockingConsumer(HostConsumer):
     copy.
 
     The host fetches the next batch while the step runs. It launches no step before the last one has ended, like a loop
-    that reads the loss.
+    that reads the last loss, or has queued enough steps.
     """
 
     def __init__(self, device, non_blocking, step, tell):
@@ -163,7 +163,7 @@ class OverlappingConsumer(BlockingConsumer):
     """Fetches the next batch during the copy of this one. One copy runs at a time.
 
     An event after each copy records its end by the GPU's clock. The loop itself would see it only after fetching the
-    next batch, and a waiting thread would hold the interpreter.
+    next batch, and a waiting thread would take the interpreter from those that fetch.
     """
 
     def __init__(self, *arguments):

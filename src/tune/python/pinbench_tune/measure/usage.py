@@ -52,7 +52,7 @@ class Usage:
         }
 
     def _growth(self, epoch_batches, batch_samples):
-        """Growth in bytes of each worker until an epoch ends; None if unknown. Persistent workers with shuffled data
+        """Growth in bytes of each worker over a whole epoch; None if unknown. Persistent workers with shuffled data
         see all samples in the end. A forked worker shares the training process' memory until it writes to a page.
         Reading a Python object also writes, because it counts a reference.
         """

@@ -160,7 +160,7 @@ class Watched:
         """A tried setting failed: goes back to the script's own."""
         doing = faults.STARTING if iterator is None else faults.LOADING
         failure = faults.describe(error, doing, self.setting, 0, workers.of(iterator))
-        # Breaks the references of torch's frames to the error and the iterator.
+        # Drops torch's frames, which hold the error and the iterator.
         error.__traceback__ = None
         workers.end(iterator, 0)
         change = self.change

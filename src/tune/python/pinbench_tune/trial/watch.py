@@ -52,7 +52,7 @@ class Watch:
         @functools.wraps(construct)
         def __init__(loader, *positional, **named):
             found = bound(signature, loader, positional, named)
-            # Before torch may refuse it, as --go counts.
+            # Named before torch may refuse the loader, because --go counts refused ones too.
             name = found and census.name(found.arguments)
             construct(loader, *positional, **named)
             if name is not None:
