@@ -206,6 +206,15 @@ describe("a site's own reference", () => {
     expect(own.h2d).toBeCloseTo(0.79 * 31.507, 1);
   });
 
+  it("may have the rates of two GPUs that copy at the same time", async () => {
+    const together = { devices: 2, h2d: 0.75, d2h: 0.75 };
+    const alone = { h2d: 0.79, d2h: 0.79 };
+    const path = join(temporaryFolder(), "site.json");
+    const listed = [{ gpu: a100.name, alone, together, tolerance: 0.05, sources: ["x"] }];
+    writeFileSync(path, JSON.stringify({ listed }));
+    expect((await readSiteReference(path)).listed[0]!.together).toEqual(together);
+  });
+
   it("takes precedence over pinbench's recordings, for its own model only", () => {
     const listed = { gpu: h200.gpu, alone: { h2d: 0.87, d2h: 0.87 }, together: null, sources: ["x"] };
     const site = { listed: [{ ...listed, tolerance: 0.02 }] };
