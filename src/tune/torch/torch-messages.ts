@@ -52,7 +52,7 @@ const messageSchema = z.discriminatedUnion("type", [
   /** The trial has not begun; repeated while files are dropped from the page cache. */
   z.object({ type: z.literal("preparing"), trial }),
   z.object({ type: z.literal("arrivals"), ns: z.array(z.number()) }),
-  /** The means so far, because the trial was told to end and the current batch may take too long. */
+  /** The means so far, because the trial was stopped and the current batch may take too long. */
   z.object({ type: z.literal("sums"), trial, figures }),
   /** The loop has ended, but workers may still run. */
   z.object({ type: z.literal("ending"), trial, failure: failureSchema.nullable(), figures }),

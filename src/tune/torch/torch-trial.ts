@@ -38,7 +38,7 @@ class RunningTrial {
   readonly #arrivalsNs: number[] = [];
   #ending: MessageOf<"ending"> | null = null;
   #figures = noFigures;
-  /** Whether the trial was told to end, by `enough` or an abort. */
+  /** Whether the trial was stopped, by `enough` or an abort. */
   #isStopping = false;
   #isAborted = false;
   #stopWaiting: () => void = () => undefined;
