@@ -48,7 +48,7 @@ function wholeTest(comparison: Comparison): TestCase {
   };
 }
 
-/** Time from a check's first run to its verdict in seconds; 0 for existing results, where it is unknown. */
+/** Time from a check's first run to its verdict in seconds; 0 (unknown) for existing results. */
 function secondsOf({ command, createdAt, candidate }: Comparison): number {
   if (command === "compare") return 0;
   const milliseconds = Date.parse(createdAt) - Date.parse(candidate.startedAt);

@@ -28,8 +28,8 @@ export async function withFileLock<T>(path: string, work: () => Promise<T>): Pro
 
 async function acquire(path: string): Promise<void> {
   const untilMs = performance.now() + patienceMs;
+  const own = `${ownProcesses()} ${process.pid} ${readProcessStat(process.pid)?.started}`;
   for (;;) {
-    const own = `${ownProcesses()} ${process.pid} ${readProcessStat(process.pid)?.started}`;
     const text = await orNull(readFile(path, "utf8"), "ENOENT");
     if (text === null) {
       if (await isCreated(path, own)) return;
@@ -46,13 +46,13 @@ async function acquire(path: string): Promise<void> {
 /** False if another process holds the lock. As a link it appears with its text, even if this process is killed next. */
 async function isCreated(path: string, text: string): Promise<boolean> {
   const whole = temporaryName(path);
-  await writeFile(whole, text, { flag: "wx" });
-  const created = link(whole, path).catch((error) => {
-    if (errorCode(error) === "EEXIST") throw error;
-    // FAT and mounted buckets have no hard links.
-    return writeFile(path, text, { flag: "wx" });
-  });
   try {
+    await writeFile(whole, text, { flag: "wx" });
+    const created = link(whole, path).catch((error) => {
+      if (errorCode(error) === "EEXIST") throw error;
+      // FAT and mounted buckets have no hard links.
+      return writeFile(path, text, { flag: "wx" });
+    });
     return (await orNull(created, "EEXIST")) !== null;
   } finally {
     await rm(whole, { force: true });
