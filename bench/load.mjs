@@ -3,7 +3,16 @@
 // those of a ResNet-50 and a transformer. --cold adds minutes of reads from storage. Needs a GPU and torch.
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { closeSync, mkdtempSync, openSync, rmSync, truncateSync, writeFileSync, writeSync } from "node:fs";
+import {
+  closeSync,
+  fsyncSync,
+  mkdtempSync,
+  openSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+  writeSync,
+} from "node:fs";
 import { cpus, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -67,19 +76,28 @@ function bareRate({ way, threads: count, isCold }, file) {
 
 const keyOf = ({ way, threads: count, isCold }) => `${isCold ? "cold" : "warm"} ${way}, ${count}`;
 
-/** Prints each rate at once, because all of them take minutes. */
+/**
+ * Measures all ways with pinbench and with the bare program, which alternates in being first so that a drift of the host
+ * counts for neither. Prints each turn at once, because all of them take minutes.
+ */
 function turnsWithBare(file, code) {
   const rows = new Map();
-  for (let turn = 0; turn < Number(values.turns); ++turn) {
-    const flags = ["--json", "--budget", "10s", "--output", code, ...(values.cold ? ["--cold"] : [])];
+  const measureOurs = () => {
+    const flags = ["--json", "--budget", "5s", "--output", code, ...(values.cold ? ["--cold"] : [])];
     for (const way of JSON.parse(pinbench(file, ...flags)).ways) {
-      const row = rows.get(keyOf(way)) ?? { pinbench: [], bare: [], error: way.error?.message ?? null };
-      rows.set(keyOf(way), row);
-      if (row.error !== null) continue;
-      row.pinbench.push(way.gigabytesPerSecond.median);
-      row.bare.push(bareRate(way, file));
-      console.log(`${keyOf(way)}: ${fixed(row.pinbench.at(-1))}, bare ${fixed(row.bare.at(-1))}`);
+      const key = keyOf(way);
+      if (!rows.has(key)) rows.set(key, { way, pinbench: [], bare: [], error: way.error?.message ?? null });
+      if (way.error == null) rows.get(key).pinbench.push(way.gigabytesPerSecond.median);
     }
+  };
+  const measureBare = () => {
+    for (const row of rows.values()) if (row.error === null) row.bare.push(bareRate(row.way, file));
+  };
+  for (let turn = 0; turn < Number(values.turns); ++turn) {
+    for (const measureOne of turn % 2 === 0 ? [measureOurs, measureBare] : [measureBare, measureOurs])
+      measureOne();
+    for (const [key, { pinbench: ours, bare, error }] of rows)
+      console.log(`${key}: ${error ?? `${fixed(ours.at(-1))}, bare ${fixed(bare.at(-1))}`}`);
   }
   return [...rows].map(([name, { pinbench: ours, bare, error }]) => ({
     ...{ name, error, pinbenchGBps: ours, bareGBps: bare },
@@ -131,7 +149,7 @@ function writeSafetensors(path, elements) {
   truncateSync(path, 8 + text.length + at);
 }
 
-/** Writes 64 MiB blocks that all differ. */
+/** Writes 64 MiB blocks that all differ, to storage too, so that the kernel does not write while loads are timed. */
 function writeWeights(path, bytes) {
   const block = randomBytes(2 ** 26);
   const file = openSync(path, "wx");
@@ -139,6 +157,7 @@ function writeWeights(path, bytes) {
     block.writeBigUInt64LE(BigInt(at));
     writeSync(file, block);
   }
+  fsyncSync(file);
   closeSync(file);
 }
 

@@ -186,7 +186,7 @@ void run(const Options& options) {
   }
   std::string seconds;
   std::string copy_seconds;
-  load_once(load);  // wakes the link, and reads a warm file into the page cache
+  if (options.cold == 0) load_once(load);  // wakes the link, and reads the file into the page cache
   for (std::uint64_t i = 0; i < options.samples; ++i) {
     const auto [all, copies] = load_once(load);
     const char* const comma = i > 0 ? "," : "";
