@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import {
   coldTraining,
   expectNothingLeft,
@@ -71,10 +71,12 @@ describe.concurrent("a training job under pinbench tune", () => {
   it("leaves no process behind, even one with its own session and no environment", async () => {
     const hidden = `sleep ${1e6 + process.pid}`;
     const job = `setsid env -i ${hidden} & exec ${hidden}`;
+    const running = () => readdirSync("/proc").filter((pid) => commandLine(pid).startsWith(hidden));
     const { exitCode } = await tune(["sh", "-c", job], "--timeout", "250ms");
     expect(exitCode).toBe(4);
-    const running = readdirSync("/proc").filter((pid) => commandLine(pid).includes(hidden));
-    expect(running).toEqual([]);
+    expect(running()).toEqual([]);
+    await signalled("SIGKILL", () => running().length === 2, [], { script: () => ["sh", "-c", job] });
+    await vi.waitFor(() => expect(running()).toEqual([]), { timeout: 60_000 });
   });
 
   it.each([

@@ -213,7 +213,7 @@ describe("pinbench load exits with 2 and one sentence for", () => {
     ],
     [
       "too many threads",
-      () => [file("a", "a"), "--threads", "5000"],
+      () => [file("a", "a"), "--threads", "1,5000"],
       "load takes a third of the free memory at most, ",
     ],
   ])("%s", async (_, args, sentence) => {

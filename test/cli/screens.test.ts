@@ -2,7 +2,8 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
+import { stderrScreen, stdoutScreen } from "../../src/cli/output/screens.js";
 import { callCli } from "../helpers/in-process.js";
 import {
   pinbench,
@@ -60,6 +61,15 @@ describe("the width of pinbench's output", () => {
     }
     const hundred = await facts({ COLUMNS: "100" });
     expect((await facts({})).stdout).toBe(hundred.stdout);
+  });
+
+  it("is that of the stream's own terminal", () => {
+    const terminal = (columns: number) => ({ isTTY: true, columns }) as NodeJS.WriteStream & { fd: 1 & 2 };
+    vi.spyOn(process, "stdout", "get").mockReturnValue(terminal(70));
+    vi.spyOn(process, "stderr", "get").mockReturnValue(terminal(90));
+    const columns = [stdoutScreen(), stderrScreen({})].map((screen) => screen.columns);
+    vi.restoreAllMocks();
+    expect(columns).toEqual([70, 90]);
   });
 
   it("is 100 columns in a file, whatever COLUMNS says", async () => {

@@ -107,15 +107,16 @@ describe("a check", () => {
     expect([comparison.outcome, group(comparison, kind).verdict]).toEqual([outcome, verdict]);
   });
 
-  it("names the cell that is slower than its group, and no other", () => {
+  it.each([
+    ["slower", 0.9, [expect.stringContaining("/pinned/16777216/w2/")]],
+    ["faster", 1.2, []],
+  ])("names the cell that is %s than its group, and no other", (verdict, factor, slowerAlone) => {
     const comparison = check(often, ({ memory, workers }) =>
-      memory === "pinned" && workers === 2 ? 0.9 : 1,
+      memory === "pinned" && workers === 2 ? factor : 1,
     );
-    expect(group(comparison, "pinned").slowerAlone).toEqual([
-      expect.stringContaining("/pinned/16777216/w2/"),
-    ]);
-    const slower = comparison.cells.filter(({ verdict }) => verdict === "slower");
-    expect(slower.map(({ workers }) => workers)).toEqual([2]);
+    expect(group(comparison, "pinned").slowerAlone).toEqual(slowerAlone);
+    const named = comparison.cells.filter((cell) => cell.verdict === verdict);
+    expect(named.map(({ workers }) => workers)).toEqual([2]);
   });
 
   it("calls no cell slower whose own loss is below the threshold, though its group is slower", () => {

@@ -273,7 +273,8 @@ describe("a diagnosis", () => {
     more: Partial<Parameters<typeof diagnoseMachine>[0]> = {},
     root = fixtureRoot(),
   ) => {
-    const silent = { readActivity: async () => null, readProcesses: async () => null };
+    const readActivity = () => Promise.reject(new Error("NVML does not tell"));
+    const silent = { readActivity, readProcesses: async () => null };
     const driver = { openSession, readHealth: async () => null, ...silent };
     return diagnoseMachine({
       prepared: preparedOn(driver, { root }),

@@ -130,10 +130,10 @@ describe("with a real torch", () => {
     const { times, facts } = await closedAtEnd(new Torch(testPython, 0)).measure("too-many-workers", never);
     expect(facts.cpus).toBeGreaterThan(0);
     expect(Object.keys(times)).toEqual(["none", "half", "each", "twice"]);
-    for (const ns of Object.values(times)) {
+    for (const [name, ns] of Object.entries(times)) {
       expect(ns).toHaveLength(6);
-      // A batch unpacks 4 MiB.
-      expect(Math.min(...ns)).toBeGreaterThan(1e5);
+      // A batch unpacks 4 MiB, which no CPU does in 3 ms.
+      expect(Math.min(...ns)).toBeGreaterThan(3e6 / (name === "none" ? 1 : (facts.cpus as number)));
     }
   });
 });

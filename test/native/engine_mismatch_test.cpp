@@ -94,6 +94,21 @@ TEST_CASE("a wrong copy is repaired after the measurement: copies from it are ri
   }
 }
 
+TEST_CASE("a staged download that never reaches its slot is found, although the slot held the same bytes") {
+  for (const auto direction : {Direction::kDeviceToHost, Direction::kBidirectional}) {
+    CAPTURE(static_cast<int>(direction));
+    const auto ring = small_rings(2);
+    const std::size_t bytes = ring.slots * ring.chunk_bytes;
+    TestSession session(with_faults("d2h:drop:after=" + std::to_string(ring.slots)));  // the warm-up's arrive
+    session.reserve(CopyMemory::kStaged, geometry_of(ring.workers, 1, bytes));
+    auto request = request_for(direction, CopyMemory::kStaged, bytes);
+    request.buffers = request.copies_per_sample = request.samples = 1;
+    const auto mismatches = session.measure(request).mismatches;
+    CHECK(std::any_of(mismatches.begin(), mismatches.end(),
+                      [](const auto& one) { return one.direction == Direction::kDeviceToHost; }));
+  }
+}
+
 TEST_CASE("mismatches are reported with their direction") {
   TestSession session(with_faults("h2d:drop:nth=3; d2h:flip:nth=6"));
   session.reserve(CopyMemory::kPinned, kArena);
