@@ -70,7 +70,7 @@ describe.concurrent("a training job under pinbench tune", () => {
 
   it("leaves no process behind, even one with its own session and no environment", async () => {
     const hidden = `sleep ${1e6 + process.pid}`;
-    const job = `setsid env -i ${hidden} & exec ${hidden}`;
+    const job = `setsid env -i ${hidden} & exec env -i ${hidden}`;
     const running = () => readdirSync("/proc").filter((pid) => commandLine(pid).startsWith(hidden));
     const { exitCode } = await tune(["sh", "-c", job], "--timeout", "250ms");
     expect(exitCode).toBe(4);

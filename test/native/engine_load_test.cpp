@@ -1,5 +1,6 @@
 // Loads beside measurements: kernels and threads that keep the device or the host's memory busy.
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <string_view>
 #include <thread>
@@ -226,6 +227,16 @@ TEST_CASE("a load that cannot start says why, and the session goes on") {
             session.start_load({LoadKind::kHost, 1, std::size_t{1} << 60});
           }).code() == "OUT_OF_HOST_MEMORY");
     take(*session.start_load({LoadKind::kHost, 1, kMiB}), 1);
+  }
+  SUBCASE("one of two threads") {
+    std::atomic<std::size_t> calls{0};
+    const auto driver = emulated_driver();
+    watch_calls<&CudaDriver::contextSetCurrent>(*driver, [&](cu::Context) { ++calls; });
+    const LoadOptions options{LoadKind::kHost, 2, kMiB};
+    TestSession(driver).start_load(options);
+    TestSession session(with_faults(failing_call("cuCtxSetCurrent", calls, cu::kErrorInvalidValue)));
+    CHECK(error_of([&] { session.start_load(options); }).code() == "CUDA_ERROR_INVALID_VALUE");
+    take(*session.start_load(options), 1);
   }
   SUBCASE("no kernels") {
     TestSession session(driver_without_kernels());
