@@ -71,11 +71,15 @@ describe.concurrent("a training job under pinbench tune", () => {
   it("leaves no process behind, even one with its own session and no environment", async () => {
     const hidden = `sleep ${1e6 + process.pid}`;
     const job = `setsid env -i ${hidden} & exec env -i ${hidden}`;
-    const running = () => readdirSync("/proc").filter((pid) => commandLine(pid).startsWith(hidden));
+    const running = () =>
+      readdirSync("/proc")
+        .map((pid) => commandLine(pid))
+        .filter((line) => line.includes(hidden));
     const { exitCode } = await tune(["sh", "-c", job], "--timeout", "250ms");
     expect(exitCode).toBe(4);
     expect(running()).toEqual([]);
-    await signalled("SIGKILL", () => running().length === 2, [], { script: () => ["sh", "-c", job] });
+    const areBothThere: When = () => running().filter((line) => line.startsWith(hidden)).length === 2;
+    await signalled("SIGKILL", areBothThere, [], { script: () => ["sh", "-c", job] });
     await vi.waitFor(() => expect(running()).toEqual([]), { timeout: 60_000 });
   });
 
