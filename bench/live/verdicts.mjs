@@ -24,15 +24,17 @@ export function verdictRows({ name, search, runs, errors, leftInSharedMemory }, 
   row("left in /dev/shm", leftInSharedMemory.length, "0", leftInSharedMemory.length === 0);
   const edited = runs.filter(({ how }) => how === "edited");
   if (edited.length === 0) return rows;
-  const rate = mean(edited.map(({ batchesPerSecond }) => batchesPerSecond));
   const predicted = recommendation.score.batchesPerSecond;
-  const isPredicted = Math.abs(predicted / rate - 1) <= mostPredictionError;
-  const [predictedText, rateText] = [predicted, rate].map((value) => fixed(value, 1));
+  const ofPick = runs.filter(({ how }) => how !== "other");
+  const rates = ofPick.map(({ batchesPerSecond }) => batchesPerSecond);
+  const [least, most] = [Math.min(...rates), Math.max(...rates)];
+  const beyond = Math.max(least / predicted, predicted / most);
+  const [predictedText, ...ends] = [predicted, least, most].map((value) => fixed(value, 1));
   row(
-    "predicted / edited by hand",
-    `${ratioText(predicted / rate)} (${predictedText} / ${rateText} batches/s)`,
-    `1 +- ${mostPredictionError}`,
-    isPredicted,
+    "predicted / runs of the pick",
+    `${ratioText(predicted / mean(rates))} (${predictedText} / ${ends.join(" to ")} batches/s)`,
+    `${mostPredictionError * 100} % beyond the runs`,
+    beyond <= 1 + mostPredictionError,
   );
   const ratiosTo = (others, over) =>
     others.map((other) => {

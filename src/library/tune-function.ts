@@ -2,7 +2,7 @@ import { PinbenchError } from "../errors.js";
 import type { Tuning } from "../results/tuning.js";
 import type { Options } from "../settings/setting.js";
 import { type Call, callNow, defaultsOf, readOptions } from "../settings/settings.js";
-import { type TuneSettings, tuneSettings, usualBudgetNs } from "../settings/tune-settings.js";
+import { type TuneSettings, tuneSettings } from "../settings/tune-settings.js";
 import type { LiveJob } from "../tune/live/live-job.js";
 import { openLive } from "../tune/live/open-live.js";
 import { machineLimits } from "../tune/machine-limits.js";
@@ -35,10 +35,9 @@ export const tune = forCallers(
     const settings = { ...defaultsOf(tuneSettings), ...requested, go: go.default };
     if (command !== undefined) return tuneJob(command, settings, call, signal);
     const probe = await openProbe({ ...settings, ...(requested.backend === undefined && gpuAlone) }, signal);
-    const budgetNs = settings.budgetNs ?? usualBudgetNs.alone;
     const limits = machineLimits(settings.ranks);
     try {
-      return await tuneLoader(probe, { ...settings, ...call, budgetNs, limits }, signal);
+      return await tuneLoader(probe, { ...settings, ...call, limits }, signal);
     } finally {
       await probe.close();
     }
@@ -60,9 +59,8 @@ async function tuneJob(
   };
   try {
     const probe = await openLive({ command, settings, signal, onStart });
-    const budgetNs = settings.budgetNs ?? usualBudgetNs.live;
     const limits = machineLimits(probe.ranksOfNode);
-    return await tuneLoader(probe, { ...settings, ...call, budgetNs, limits }, signal);
+    return await tuneLoader(probe, { ...settings, ...call, limits }, signal);
   } finally {
     await (job as LiveJob | null)?.end();
   }

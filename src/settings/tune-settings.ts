@@ -7,8 +7,8 @@ export const mostWorkers = 1024;
 
 /** Default search time in ns: for a data set alone, and for a running job from its first batches on. */
 export const usualBudgetNs = { alone: 60e9, live: 33e9 } as const;
-/** Longest default search time in a running job, in ns from its first batch. */
-export const wholeSearchNs = 60e9;
+/** The same while it is undecided whether another setting is better than the script's own. */
+export const undecidedBudgetNs = 60e9;
 
 export const tuneSettings = {
   torch: setting("--torch <file:name>", "a Dataset or DataLoader, or a function that returns one", kind.text),
@@ -45,7 +45,11 @@ export const tuneSettings = {
     "most workers (the CPUs of each rank)",
     kind.count("number of workers", 0, mostWorkers),
   ),
-  budgetNs: setting("--budget <time>", "time for the search (60s; 33s in a running job)", kind.time),
+  budgetNs: setting(
+    "--budget <time>",
+    "time for the search (60s; in a running job 33s, 60s while undecided)",
+    kind.time,
+  ),
   go: setting(
     "--go [anyway]",
     "with a command: start it afresh with the best (anyway: despite a new checkpoint)",

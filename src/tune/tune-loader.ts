@@ -3,7 +3,7 @@ import { cpuModel, hostname } from "../host/system.js";
 import { packageVersion } from "../package-facts.js";
 import { type LoaderSetting, type ProbeRecord, probeSchema, type Tuning } from "../results/tuning.js";
 import type { Call } from "../settings/settings.js";
-import { type TuneSettings, usualBudgetNs } from "../settings/tune-settings.js";
+import { type TuneSettings, undecidedBudgetNs, usualBudgetNs } from "../settings/tune-settings.js";
 import { doubled } from "../settings/units.js";
 import { jobEnded, type Probe } from "./loader-probe.js";
 import { cpusPerRank, limitsOfProcesses, type MachineLimits } from "./machine-limits.js";
@@ -14,9 +14,7 @@ import { checksOf, recommend } from "./search/recommend.js";
 import { search } from "./search/search.js";
 import { Trials } from "./search/trials.js";
 
-export interface TuneRequest extends Pick<TuneSettings, "maxWorkers" | "timeoutNs">, Call {
-  /** Time for the search, counted from when the probe is ready. */
-  budgetNs: number;
+export interface TuneRequest extends Pick<TuneSettings, "maxWorkers" | "timeoutNs" | "budgetNs">, Call {
   limits: MachineLimits;
   /** The folder with /proc and /sys, which tests replace. */
   root?: string;
@@ -34,9 +32,11 @@ export async function tuneLoader(
 ): Promise<Tuning> {
   const searchStartedMs = performance.now();
   const request = { ...requested, limits: limitsOfProcesses(requested.limits, probe.facts.places ?? []) };
-  const { budgetNs } = request;
+  const where = probe.facts.kind === "live" ? "live" : "alone";
+  const budgetNs = request.budgetNs ?? usualBudgetNs[where];
+  const longestNs = request.budgetNs ?? undecidedBudgetNs;
   const over = probe.over ?? new AbortController().signal;
-  const deadline = AbortSignal.timeout(Math.ceil(budgetNs / 1e6));
+  const deadline = AbortSignal.timeout(Math.ceil(longestNs / 1e6));
   const trials = new Trials(probe, {
     limits: request.limits,
     maxWorkers: request.maxWorkers ?? cpusPerRank(request.limits),
@@ -49,7 +49,7 @@ export async function tuneLoader(
   let isDone = true;
   let error: string | null = null;
   try {
-    isDone = await search(trials, spentShare);
+    isDone = await search(trials, spentShare, longestNs / budgetNs);
   } catch (reason) {
     // Keeps the measurements so far.
     if (!(reason instanceof PinbenchError) || trials.tried.length === 0) throw reason;

@@ -58,7 +58,8 @@ export function headline(tuning: Tuning): string[] {
   const open = undecided && `Undecided: ${named(undecided.setting)}: ${rateText(undecided.score)}.`;
   // A job that ended or was interrupted had no more time.
   const more = open && tuning.run.status !== "ended" && tuning.run.status !== "aborted";
-  const hint = more && `Use --budget ${doubled(tuning.method.budgetNs)}.`;
+  const { method, run } = tuning;
+  const hint = more && `Use --budget ${doubled(Math.max(method.budgetNs, run.searchNs))}.`;
   return [[answer, open, hint].filter(Boolean).join(" "), limitOf(tuning, recommendation)];
 }
 

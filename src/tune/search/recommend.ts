@@ -9,7 +9,8 @@ import type { Trials } from "./trials.js";
 export function recommend(trials: Trials): Recommendation | null {
   const { measured, startingPoint } = trials;
   const best = choose(measured, trials.rule, startingPoint);
-  const isHeld = checksOf(trials).length > 0;
+  const checks = checksOf(trials);
+  const isHeld = checks.length > 0;
   const allowed = measured.filter(
     ({ setting }) => !isHeld || setting.numWorkers === startingPoint.numWorkers,
   );
@@ -19,7 +20,6 @@ export function recommend(trials: Trials): Recommendation | null {
   const isUndecided = start !== undefined && !isShown(faster, start);
   const chosen = isUndecided ? start : faster;
   const { setting, score } = chosen;
-  const ratio = best.score.batchesPerSecond / score.batchesPerSecond;
   return {
     setting,
     score: toDocument(score),
@@ -29,8 +29,14 @@ export function recommend(trials: Trials): Recommendation | null {
     dataShareOfStep: dataShare(trials, chosen),
     pinning: pinningAt(trials, setting.numWorkers),
     epochs: trials.find(setting)?.epochs ?? null,
-    ...(isHeld && best.setting.numWorkers !== setting.numWorkers && ratio > 1
-      ? { heldBack: { setting: best.setting, ratio } }
+    // The rate of a data set that keeps samples rises as it fills, so nothing is known of the rest of the training.
+    ...(isHeld && best.score.low > score.high && checks.every(({ check }) => check !== "keeps")
+      ? {
+          heldBack: {
+            setting: best.setting,
+            ratio: best.score.batchesPerSecond / score.batchesPerSecond,
+          },
+        }
       : {}),
     ...(isUndecided ? { undecided: { setting: faster.setting, score: toDocument(faster.score) } } : {}),
   };

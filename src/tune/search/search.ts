@@ -4,6 +4,7 @@ import { bestOf, choose, inDoubt, type Measured } from "./choice.js";
 import { constants } from "./constants.js";
 import { type Point, suppliedBy, upperBound, workerCounts } from "./curve.js";
 import { busyWorkers, waitingShare } from "./rate.js";
+import { recommend } from "./recommend.js";
 import { isBroken, type Trials, type TriedSetting } from "./trials.js";
 
 const { busyShare, copyRate, exploringShare, firstWorkers, turns, workerSlack } = constants;
@@ -14,9 +15,10 @@ export type SpentShare = (furtherNs?: number) => number;
 /**
  * Finds the cheapest of the fastest settings without trying all. Tries a setting only if it may be faster than the best
  * by more than the tolerance, or as fast with fewer workers. Then repeats the candidates in turns. Begins with the
- * script's setting for a running job, otherwise with that and no workers. Returns false if the budget was too small.
+ * script's setting for a running job, otherwise with that and no workers. Repeats until `undecidedShare` of the budget is
+ * used while no setting is shown to be better than the user's. Returns false if the budget was too small.
  */
-export async function search(trials: Trials, spentShare: SpentShare): Promise<boolean> {
+export async function search(trials: Trials, spentShare: SpentShare, undecidedShare = 1): Promise<boolean> {
   const { startingPoint, isLive, probe } = trials;
   const { pinningOff, workersOff } = probe.facts;
   const withoutWorkers = pinningOff === null ? [false, true] : [false];
@@ -29,16 +31,17 @@ export async function search(trials: Trials, spentShare: SpentShare): Promise<bo
   const next = () => (workersOff === null && !trials.isOver ? nextSetting(trials) : null);
   let setting = next();
   for (; setting !== null && spentShare() <= exploringShare; setting = next()) await trials.run(setting);
-  await confirm(trials, spentShare);
+  await confirm(trials, spentShare, undecidedShare);
   return setting === null;
 }
 
 /** Repeats doubtful settings in turns, so that drift affects all alike. */
-async function confirm(trials: Trials, spentShare: SpentShare): Promise<void> {
+async function confirm(trials: Trials, spentShare: SpentShare, undecidedShare: number): Promise<void> {
   for (let turn = 0; turn < turns; ++turn) {
     for (const setting of inDoubt(trials.measured, trials.rule, trials.startingPoint)) {
       const lastNs = trials.find(setting)?.trials.at(-1)?.arrivalsNs.at(-1) ?? 0;
-      if (trials.isOver || spentShare(lastNs) > 1) return;
+      const most = recommend(trials)?.undecided === undefined ? 1 : undecidedShare;
+      if (trials.isOver || spentShare(lastNs) > most) return;
       await trials.run(setting, { tolerance: 1 });
     }
   }

@@ -26,17 +26,19 @@ async function searchedJob(
     facts = {} as Partial<ProbeFacts>,
     sharedMemoryBytes = 64e9,
     budgetNs = 60e9,
+    longestNs = null as number | null,
     maxWorkers = 16,
   } = {},
 ) {
+  const mostNs = longestNs ?? budgetNs;
   const probe = new SimulatedJobProbe(of, startingPoint, seed, facts);
   const trials = trialsOf(probe, {
-    signal: signalWhen(() => probe.spentNs > budgetNs),
+    signal: signalWhen(() => probe.spentNs > mostNs),
     limits: limitsOf({ sharedMemoryBytes }),
     maxWorkers,
     stopping: stoppingRule("live", budgetNs),
   });
-  await search(trials, (furtherNs = 0) => (probe.spentNs + furtherNs) / budgetNs);
+  await search(trials, (furtherNs = 0) => (probe.spentNs + furtherNs) / budgetNs, mostNs / budgetNs);
   return { probe, trials, recommendation: recommend(trials)! };
 }
 
@@ -93,6 +95,21 @@ describe("in a running job", () => {
     }
     // It was 31 of 50 when the search required no spare time of workers.
     expect(good).toBeGreaterThanOrEqual(38);
+  });
+
+  it("a noisy search goes on until it has decided, and no other gets longer", async () => {
+    const epochs = { batches: 64, betweenMs: 70, workerStartMs: 25 };
+    const noisy = { noise: 0.1, trialNoise: 0.08, drift: { relative: 0.08, batches: 200 } };
+    const light = { ...job, bodyMs: 21, copyMs: 0.1, makeMs: 68, handOverMs: 1.6, epochs, ...noisy };
+    let undecided = 0;
+    for (let seed = 1; seed <= 20; ++seed) {
+      const short = await searchedJob(light, script(4, false), { seed, budgetNs: 33e9 });
+      const whole = await searchedJob(light, script(4, false), { seed, budgetNs: 33e9, longestNs: 60e9 });
+      expect(whole.recommendation.undecided).toBeUndefined();
+      if (short.recommendation.undecided === undefined) expect(whole.probe.order).toEqual(short.probe.order);
+      else undecided += 1;
+    }
+    expect(undecided).toBeGreaterThan(0);
   });
 
   it("the search continues after a setting that never waits but is slower", async () => {

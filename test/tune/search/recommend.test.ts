@@ -45,7 +45,7 @@ it("a recommendation is the cheapest of the fastest settings, with its rate", as
 
 describe("a recommendation in a running job", () => {
   const live = { kind: "live", startingPoint: none } as const;
-  const check = { check: "keeps", message: "The data set keeps its samples." } as const;
+  const check = { check: "different", message: "Workers make other samples." } as const;
 
   it("stays at the script's own number of workers if a check warns, and shows what that costs", async () => {
     const pinned = usualSetting(0, true);
@@ -70,6 +70,21 @@ describe("a recommendation in a running job", () => {
         { facts: live },
       ),
     ).toMatchObject({ setting: eight });
+  });
+
+  it.each([
+    ["a rate of the script that is not known", 3, check],
+    ["a data set that keeps samples, which gets faster", 100, { check: "keeps", message: "It keeps them." }],
+  ] as const)("claims no gain over %s", async (_, batches, warning) => {
+    const probe = new ScriptedProbe(
+      (setting) =>
+        trialOf(setting, evenly(setting === none ? batches : 100, setting === none ? 20 * ms : 10 * ms)),
+      { ...simulatedFacts, ...live, checks: [warning] },
+    );
+    const trials = trialsOf(probe);
+    for (const setting of [none, eight]) await trials.run(setting);
+    expect(recommend(trials)).toMatchObject({ setting: none });
+    expect(recommend(trials)).not.toHaveProperty("heldBack");
   });
 
   it("stays at the script's own number if objects do not pickle, or workers would use up memory", async () => {

@@ -6,7 +6,7 @@ import { describeSetting } from "../../../results/loader-setting.js";
 import type { LoaderSetting, Tuning } from "../../../results/tuning.js";
 import type { CommandSettings } from "../../../settings/command-settings.js";
 import type { Call } from "../../../settings/settings.js";
-import { usualBudgetNs, wholeSearchNs } from "../../../settings/tune-settings.js";
+import { undecidedBudgetNs } from "../../../settings/tune-settings.js";
 import { formatDuration } from "../../../settings/units.js";
 import { type GoTarget, requireRepeatableInput, startAfresh } from "../../../tune/live/go.js";
 import type { LiveJob } from "../../../tune/live/live-job.js";
@@ -72,7 +72,7 @@ function someOf(names: readonly string[]): string {
 }
 
 function announcement({ budgetNs, go }: TuneFlags): string {
-  const upTo = formatDuration(budgetNs ?? wholeSearchNs);
+  const upTo = formatDuration(budgetNs ?? undecidedBudgetNs);
   const run = `runs your command for up to ${upTo} to try settings`;
   const after =
     go === null
@@ -176,10 +176,9 @@ async function search(flags: TuneFlags, command: readonly string[], call: Call):
 function tryAll(probe: LiveProbe, flags: TuneFlags, call: Call, signal: AbortSignal): Promise<Tuning> {
   const note = noter(flags);
   const { facts, ranksOfNode } = probe;
-  const budgetNs = flags.budgetNs ?? usualBudgetNs.live;
   const own = facts.startingPoint === null ? "" : `; the script has ${describeSetting(facts.startingPoint)}`;
   note(`tuning ${facts.source}${own}`);
-  const request = { ...flags, ...call, budgetNs, limits: machineLimits(ranksOfNode) };
+  const request = { ...flags, ...call, limits: machineLimits(ranksOfNode) };
   return tuneLoader(probe, request, signal, (setting, best) => {
     const rate = best && `${formatRate(best.score.batchesPerSecond)} batches/s`;
     const soFar = best && `; best so far: ${describeSetting(best.setting, true)}, ${rate}`;
