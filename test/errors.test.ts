@@ -44,13 +44,13 @@ describe("the exit code of several failures", () => {
   it.each<[string, number, (ExitCode | null)[]]>([
     ["success if nothing failed", 0, []],
     ["success if no finding has a code", 0, [null, 0, null]],
-    ["wrong data rather than another machine", 7, [5, 7]],
-    ["another machine rather than a failed measurement", 5, [4, 5]],
-    ["a failed measurement rather than a loss", 4, [1, 4]],
-    ["a loss rather than an undecided check", 1, [6, 1, 0]],
-    ["an undecided check rather than a path that cannot be written", 6, [2, null, 6]],
-    ["wrong data rather than a deadline", 7, [4, 7, 1]],
-    ["a signal rather than any other", 130, [7, 5, 130, 4, 1, 6]],
+    ["wrong data before that of another machine", 7, [5, 7]],
+    ["another machine before that of a failed measurement", 5, [4, 5]],
+    ["a failed measurement before that of a loss", 4, [1, 4]],
+    ["a loss before that of an undecided check", 1, [6, 1, 0]],
+    ["an undecided check before that of a path that cannot be written", 6, [2, null, 6]],
+    ["wrong data before that of a deadline", 7, [4, 7, 1]],
+    ["a signal before any other", 130, [7, 5, 130, 4, 1, 6]],
   ])("is that of %s", (_, code, codes) => {
     expect(exitCodeOf(...codes)).toBe(code);
   });

@@ -33,7 +33,7 @@ describe("a shortage of the machine", () => {
     [new Error("libcuda.so.1: cannot map zero-fill pages"), memory, "fewer workers"],
     [new Error("libcuda.so.1: failed to map segment from shared object"), memory, "fewer workers"],
     [new Error("std::bad_alloc"), memory, "fewer workers"],
-  ])("is recognized, and explained with what to do, by %s", (found, message, hint) => {
+  ])("is recognized by the error %s, and explained with what to do", (found, message, hint) => {
     limited({
       open_files: { soft: 256 },
       max_user_processes: { soft: 512 },

@@ -188,7 +188,7 @@ export class Stage {
     return result;
   }
 
-  /** The reading device drives a copy between devices for the paths that read, otherwise the writing one. */
+  /** Measures a copy between devices: by the device that reads if the path is a reading one, otherwise by the writer. */
   #measureBetween(
     device: number,
     peer: number,

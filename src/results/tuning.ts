@@ -224,7 +224,7 @@ export const probeSchema = z.object({
    * says what to fix first.
    */
   checks: z.array(z.object({ check: checkSchema, message: z.string() })).default([]),
-  /** Notes on the data for the user, a sentence each. */
+  /** Remarks for the user on the data set and the processes, a sentence each. */
   notes: z.array(z.string()),
 });
 

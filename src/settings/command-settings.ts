@@ -114,11 +114,11 @@ export const commandSettings = {
     ...checkSettings,
     budgetNs: {
       ...measuringSettings.budgetNs,
-      help: "time for measuring all cells once (as the baseline)",
+      help: "time for measuring all cells in each run (as in the baseline)",
     },
     maxPinnedBytes: {
       ...measuringSettings.maxPinnedBytes,
-      help: "most memory to pin (as the baseline)",
+      help: "most memory to pin (as in the baseline)",
     },
     ...judgingSettings,
     ...written("comparison"),

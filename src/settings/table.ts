@@ -169,7 +169,7 @@ export const judgingSettings = {
   /** Later ones override earlier ones. */
   thresholds: repeatable(
     "--threshold <share>",
-    "smallest drop that counts: 5%, or for a kind of memory: pageable=10% (repeatable)",
+    "smallest drop that counts (5%), also for a kind of memory: pageable=10% (repeatable)",
     kind.threshold,
   ),
   strict: kind.onDemand("--strict", "also fail groups without a figure in the candidate (exit code 6)"),

@@ -13,7 +13,7 @@ it.each([
   ],
   ["unknown with too few samples", buildDistribution(10, null), null],
   ["unknown for two processes", { ...buildDistribution(10, null), processMedians: [9.9, 10.1] }, null],
-  ["unknown if the figure may be 0", buildDistribution(0, 0.1), null],
+  ["unknown if it reaches 0", buildDistribution(0, 0.1), null],
 ])("a figure's interval is %s", (_, distribution, ends) => {
   const found = figureInterval(distribution);
   if (ends === null) expect(found).toBeNull();

@@ -99,7 +99,7 @@ describe("the totals line of .ci/run", () => {
     );
   });
 
-  it.each(["", '{"numPassedTests":'])("is all zeros if the report is no report: '%s'", (report) => {
+  it.each(["", '{"numPassedTests":'])("is all zeros if the report is empty or cut off: '%s'", (report) => {
     expect(totalsOf(report)).toBe("0 passed, 0 failed, 0 skipped\n");
   });
 });

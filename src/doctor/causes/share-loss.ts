@@ -24,8 +24,8 @@ export interface Claim {
 }
 
 /**
- * What a cause reports about a device or the machine. The default weight is "costs" with a claim, otherwise "risk"; the
- * default sureness is certain. `cost` is for copies other than plain pinned ones.
+ * What a cause reports about a device or the machine. The default of `weight` is "costs" if there is a `claim`,
+ * otherwise "risk"; that of `sureness` is "certain". `cost` is for copies other than plain pinned ones.
  */
 export interface Seen
   extends Pick<Found, "summary" | "evidence" | "action">,

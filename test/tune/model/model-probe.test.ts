@@ -45,7 +45,7 @@ describe("a native probe, pinbench's model of a loader,", () => {
     expect(fake.openSessions).toBe(0);
   });
 
-  it("reads the files in one sequence over all trials, and reports the file bytes of a batch", async () => {
+  it("continues in each trial at the file after the last one, and reports the file bytes of a batch", async () => {
     const fake = new FakeDriver();
     // It makes two batches of four samples more than it hands over.
     fake.open = () => new FakeLoader([1, 2]);
