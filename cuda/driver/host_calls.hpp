@@ -4,7 +4,8 @@
 
 namespace pinbench {
 
-// System calls that bind a thread to CPUs and its memory to a NUMA node, and find the node of a page. All return 0 or the system's error number.
+// System calls that bind a thread to CPUs and its memory to a NUMA node, and find the node of a page. All
+// return 0 or the system's error number.
 struct HostCalls {
   // Restricts the calling thread to these CPUs.
   int (*run_on)(const int* cpus, std::size_t count);

@@ -99,7 +99,7 @@ export class CopyBench {
     this.#reserved.add(memory);
   }
 
-  /** Median rates of both directions in GB/s, measured in turns; null for a direction with wrong data. */
+  /** Median rates of both directions in GB/s, measured in turns; null without a visit that copied correctly. */
   async rates(memory: PinningKind): Promise<Rates> {
     return ratesOf(await this.samples(memory, visits));
   }

@@ -224,7 +224,7 @@ export const probeSchema = z.object({
    * says what to fix first.
    */
   checks: z.array(z.object({ check: checkSchema, message: z.string() })).default([]),
-  /** Remarks for the user on the data set and the processes, a sentence each. */
+  /** Remarks for the user on how batches are made and measured. */
   notes: z.array(z.string()),
 });
 

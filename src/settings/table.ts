@@ -99,7 +99,7 @@ export const cellSettings = {
   ),
   cells: setting(
     "--cells <ids>",
-    "exactly these cells, by their ids: d0/h2d/pinned/1048576/w1/throughput/cold,…",
+    "only these cells, with their host controls, by ids: d0/h2d/pinned/1048576/w1/throughput/cold,…",
     kind.cellIds,
     { excludes: settingsInCellIds },
   ),
@@ -169,7 +169,7 @@ export const judgingSettings = {
   /** Later ones override earlier ones. */
   thresholds: repeatable(
     "--threshold <share>",
-    "smallest drop that counts (5%), also for a kind of memory: pageable=10% (repeatable)",
+    "smallest drop that counts, such as 5%, or pageable=10% for one kind of memory (repeatable)",
     kind.threshold,
   ),
   strict: kind.onDemand("--strict", "also fail groups without a figure in the candidate (exit code 6)"),

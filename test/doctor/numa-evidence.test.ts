@@ -36,7 +36,7 @@ describe("NUMA nodes", () => {
     expect(unknown!.evidence).toHaveLength(3);
   });
 
-  it("are ranked by the sum of their gains in H2D and D2H", () => {
+  it("are ranked by the sum of their gains in H2D and D2H, where a loss counts as 0", () => {
     const nodes = [
       { node: 0, rates: rates(41, 41) },
       { node: 1, rates: rates(51, 41) },
