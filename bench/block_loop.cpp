@@ -4,11 +4,11 @@
 //
 //   block_loop --library libcuda.so.1 [--blocks 4096,65536] [--count 4096] [--pool 536870912] [--samples 7]
 //
-// For each block size in bytes it copies --count blocks (at most half a pool), once with a call per block
-// (loop; pinned and pageable) and once with one call for all (batch; pinned). It prints a line for each:
+// For each block size in bytes it copies --count blocks (at most half a pool) in each direction, with a call
+// per block (loop; pinned and pageable) and with one call for all (batch; pinned). It prints a line for each:
 //   {"direction":"h2d","memory":"pinned","way":"loop","blockBytes":4096,"blocks":4096,"medianGBps":1.43,...}
-// The CPU's clock times from the first call until the stream is empty. Each copy uses the next slots; only
-// the last copy is verified. A driver without cuMemcpyBatchAsync prints no lines for batch.
+// The CPU's clock times from the first call until the stream is empty. Each copy uses the next slots; some
+// blocks of the last copy are verified. A driver without cuMemcpyBatchAsync prints no lines for batch.
 
 #include <algorithm>
 #include <chrono>
@@ -68,7 +68,7 @@ class BlockLoop {
         options_(options),
         pinned_(pinned),
         pools_(driver_, options.pool, pinned) {
-    // All slots differ in content, so a misplaced block is found.
+    // All slots of a pool differ in content, so a misplaced block is found.
     std::uint64_t word = 0;
     for (std::size_t at = 0; at + sizeof word <= options.pool; at += sizeof word) {
       word += 0x9E3779B97F4A7C15u;

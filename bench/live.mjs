@@ -1,7 +1,7 @@
 // `node bench live [--only plain,short-lm] [--python python3] [--seconds 20] [--deadline 290] [--tune-flags=FLAGS]
 // [--folder FOLDER] [--output FOLDER] [--tiny]`: `pinbench tune --go` in real trainings, alternating with the same
-// scripts with hand-edited settings. Each training takes --deadline seconds. --output gets a file of figures and the
-// programs' output for each training, from its first run on. This takes up to 250 s on an H200:
+// scripts with hand-edited settings. Each training takes up to --deadline seconds. --output gets a file of figures and
+// the programs' output for each training, from its first run on. On an H200, these flags take up to 250 s:
 // `--only plain,short-texts,short-lm --seconds 4 --deadline 80 --tune-flags="--budget 15s"`.
 import { appendFileSync, mkdirSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

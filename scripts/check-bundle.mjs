@@ -1,6 +1,6 @@
 // `npm run check -- bundle ARCHIVE [RELEASE…]`: whether a bundle runs on minimal systems. These are a file system with
-// a shell and this machine's C library, and Debian's smallest systems (bullseye, bookworm) from debootstrap. Needs
-// root. Exit code 0 only if it runs on all.
+// a shell and this machine's C library, and Debian's smallest system of each RELEASE, such as bookworm.
+// Needs root. Exit code 0 only if it runs on all.
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

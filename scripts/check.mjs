@@ -1,5 +1,5 @@
 // `npm run check -- NAME [ARGUMENT…]`: a check that takes long, or needs more than Node and a compiler. Lists all
-// without a NAME. Each file describes its arguments; the first two pass theirs to vitest.
+// without a NAME. Each file describes its arguments; `package` and `gpu` pass theirs to vitest.
 import { inRoot } from "./lib/project.mjs";
 
 const vitest = "node_modules/vitest/vitest.mjs";

@@ -1,4 +1,4 @@
-/** Exit codes of every command; help and docs take them from here. */
+/** Exit codes of every command, as `pinbench help exit-codes` lists them. */
 export const ExitCode = {
   ok: 0,
   regression: 1,
@@ -59,7 +59,7 @@ const exitCodes = {
 /** The kind of a failure, which decides its exit code. */
 export type ErrorKind = keyof typeof exitCodes;
 
-/** Exceeds any sentence with its paths; the excess is a quoted value. */
+/** Longer than our own sentences with paths; a longer message quotes a long value. */
 const mostCharacters = 2000;
 
 /** Cuts out the middle of a text that is too long to read. */
@@ -97,7 +97,7 @@ export class PinbenchError extends Error {
   }
 }
 
-/** The system's error code, such as ENOENT; null for other errors. */
+/** The code of an error of the system, Node or the addon, such as ENOENT; null without one. */
 export function errorCode(error: unknown): string | null {
   return error instanceof Error && "code" in error && typeof error.code === "string" ? error.code : null;
 }

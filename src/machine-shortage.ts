@@ -3,7 +3,7 @@ import { errorCode, PinbenchError } from "./errors.js";
 /** A resource that the machine lacks, or that a limit or a policy refuses. */
 interface Shortage {
   codes: readonly string[];
-  /** Matches messages of errors without such a code. */
+  /** Matches messages of errors that have no code. */
   words?: RegExp;
   /** A clause without a full stop. */
   describe: () => string;
@@ -51,8 +51,8 @@ const shortages: readonly Shortage[] = [
 ];
 
 /**
- * The error for a lack of open files, processes, threads, memory or driver resources; null for any other error. Its
- * kind is "unavailable". `doing` says what failed, such as "cannot read a.json".
+ * The error for a lack of open files, processes, threads, memory, driver resources or Node permissions; null
+ * for any other error. Its kind is "unavailable". `doing` says what failed, such as "cannot read a.json".
  */
 export function shortageOf(error: unknown, doing: string | null = null): PinbenchError | null {
   const code = errorCode(error);
@@ -70,7 +70,7 @@ export function shortageHint(code: string | null): string | null {
   return shortages.find(({ codes }) => code !== null && codes.includes(code))?.hint ?? null;
 }
 
-/** Node 20 uses the name in kbytes, although the value is in bytes. */
+/** Node 20 calls the last limit virtual_memory_kbytes, although its value is in bytes. */
 type LimitName = "open_files" | "max_user_processes" | "virtual_memory_kbytes" | "virtual_memory_bytes";
 
 /** A limit as a clause in parentheses; empty without a limit. Opens no file. */

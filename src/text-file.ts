@@ -62,7 +62,7 @@ export async function readTextFile(path: string, limitBytes = defaultLimitBytes)
   });
 }
 
-/** The last lines of a file, and whether there are earlier ones. */
+/** The last lines of a file, and whether they are all of it. */
 interface NewestLines {
   text: string;
   isWhole: boolean;
@@ -122,7 +122,7 @@ function decoded(bytes: Buffer, path: string): string {
   return new TextDecoder().decode(bytes);
 }
 
-/** Detects UTF-16 by its byte order mark, or by a zero byte in one of the first two ASCII characters. */
+/** Detects UTF-16 by its byte order mark, or by a zero in exactly one of the first two bytes. */
 function isUtf16(bytes: Buffer): boolean {
   const [first, second] = bytes;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;

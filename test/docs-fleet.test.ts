@@ -10,7 +10,7 @@ import { median } from "../src/stats/order-statistics.js";
 import { drawn } from "./helpers/drawn.js";
 import { buildMixedFleet } from "./helpers/fleet.js";
 
-/** What the documents say of fleets and of recorded machines, beside the code and the recordings. */
+/** Compares what the documents say about fleets and recorded machines with the code and the recordings. */
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const textOf = (path: string) => readFileSync(join(root, path), "utf8");

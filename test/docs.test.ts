@@ -133,7 +133,7 @@ function quickFlags(line: string): string {
   return [line.includes(" --blocks ") ? usual.replace("--sizes 64KiB", "") : usual, ...more].join(" ");
 }
 
-/** Of a device without a link a doctor cannot tell anything, and of one with little memory it copies little. */
+/** Doctor cannot judge a device without a link, and copies little on one with little memory. */
 const linkedDevice = {
   PINBENCH_EMULATED_MEMORY: "100MiB",
   PINBENCH_EMULATED_NVML: "generation=1:width=2:maxGeneration=1:maxWidth=2",

@@ -24,7 +24,7 @@ const disturbances = {
 /** Facts that cost almost nothing. */
 const bystanders = [{}, { replays: 100 }, { eccErrors: 3 }, { clockReasons: ["gpu-idle"] }];
 
-/** `dominant` is a machine's costliest cause, `wanted` its rate in GB/s without any cause. */
+/** `dominant` is a machine's costliest cause, `wantedGBps` its rate without any cause. */
 export function madeUpMachines(count, seed) {
   const random = seededRandom(seed);
   const oneOf = (list) => list[Math.floor(random() * list.length)];

@@ -1,4 +1,4 @@
-// The module's entry: exports the functions of NativeAddon in src/native/contract.ts.
+// The module's entry: exports NativeAddon of src/native/contract.ts.
 #include <napi.h>
 #include <sys/prctl.h>
 

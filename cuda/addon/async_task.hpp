@@ -70,7 +70,7 @@ class AsyncTask {
     hand_over();
   }
 
-  // Calls settle() on Node's thread, then end(). The process does not exit before that.
+  // Calls settle() on Node's thread, then end(). Until then, Node's event loop does not end.
   void hand_over() {
     node_.BlockingCall(this, settle);
     node_.Release();

@@ -10,7 +10,7 @@
 namespace pinbench::addon {
 namespace {
 
-// Filled by initialize(), used by openSession().
+// Shared by the object's methods; initialize() sets `nvml`.
 struct OpenDriver {
   std::shared_ptr<const CudaDriver> cuda;
   std::optional<std::string> nvml_path;

@@ -44,7 +44,7 @@ Napi::Value open_rendezvous(const Napi::CallbackInfo& info);
 // Returns the rendezvous of a NativeRendezvous. Throws a Napi::TypeError for other values.
 std::shared_ptr<Rendezvous> read_rendezvous(const Napi::Value& value);
 
-// NativeSession. The session lives until close(), or until the object is garbage-collected.
+// NativeSession. It keeps the session alive until close(), or until it is garbage-collected.
 Napi::Object make_session_object(Napi::Env env, std::shared_ptr<Session> session);
 // Returns the session of a NativeSession. Throws a Napi::TypeError for other values, SESSION_CLOSED after
 // close().

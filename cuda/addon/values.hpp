@@ -15,8 +15,8 @@
 #include "addon/objects.hpp"
 
 // Converts between JavaScript values and the engine's structures, field by field as fields.hpp lists them.
-// Reading throws a Napi::TypeError that names the field, or a Napi::RangeError if a number is out of the
-// field's range; an exception of a getter is passed on.
+// Reading throws a Napi::TypeError that names the field, or a Napi::RangeError for a number out of range or
+// an array that is too long; an exception of a getter is passed on.
 namespace pinbench::addon {
 
 // The JavaScript error for any C++ exception: NativeError of src/native/contract.ts.

@@ -89,8 +89,8 @@ class MemoryKernel {
   std::uint64_t begin_bytes_ = 0;
 };
 
-// Both buffers together are eight times the device's last-level cache, so that no part is still cached when
-// it is copied again.
+// Both buffers together are at least eight times the device's last-level cache, so that no part is still
+// cached when it is copied again.
 std::size_t memory_load_buffer_bytes(const DeviceContext& context) {
   constexpr std::size_t kLeastBytes = std::size_t{32} << 20;
   int l2_cache_bytes = 0;

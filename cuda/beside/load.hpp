@@ -16,7 +16,7 @@ namespace pinbench {
 
 enum class LoadKind { kCompute, kMemory, kHost, kLaunch, kSmallCopy };
 
-// Only host loads use the sizes.
+// Only host loads use `host_threads` and `host_bytes`.
 struct LoadOptions {
   LoadKind kind = LoadKind::kCompute;
   std::size_t host_threads = 0;
@@ -30,10 +30,9 @@ struct LoadCompletions {
 
 class LoadWorker;
 
-// Work that keeps the device's arithmetic, its memory or the host's memory busy while cells are measured, on
-// threads of its own: NativeLoad of src/native/contract.ts. It runs from construction until stop(), a failure
-// or an abort. It must be stopped before its session is destroyed; completions() may be called afterwards.
-// Calls may come from any thread.
+// Work that runs on threads of its own while cells are measured: NativeLoad of src/native/contract.ts. It
+// runs from construction until stop(), a failure or an abort. It must be stopped before its session is
+// destroyed; completions() may be called afterwards. Calls may come from any thread.
 class Load {
  public:
   // Returns when all threads are working. Throws INVALID_REQUEST, NO_KERNELS, OUT_OF_HOST_MEMORY,

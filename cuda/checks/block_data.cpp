@@ -10,7 +10,7 @@ namespace {
 constexpr auto kUpload = Direction::kHostToDevice;
 constexpr auto kDownload = Direction::kDeviceToHost;
 
-// Number of blocks in this many copies of one direction. There may be millions, so lists reserve it.
+// Number of blocks in this many copies of one direction. There may be millions, so lists reserve memory.
 std::size_t count_blocks(const MeasureRequest& request, std::size_t copies) {
   return request.workers * copies * (request.size_bytes / request.blocks->bytes);
 }

@@ -110,7 +110,7 @@ void count_copies(const MeasureRequest& request, Lanes& lanes, MeasureResult& re
   std::size_t proven = copies_alone(copies, 1, request.buffers);
   if (request.memory == CopyMemory::kHost && !copies_out_of_slots(request))
     proven = copies_alone_in_ring(request, lanes, copies);
-  // Refills go to the first buffer.
+  // Without a spare buffer, refills go to the first one.
   const bool is_first_alone = copies <= request.buffers;
   if (request.has_refills() && !request.has_spare_buffer() && is_first_alone && proven > 0) --proven;
   result.proven_copies = request.threads() * proven * (every ? request.samples : 1);

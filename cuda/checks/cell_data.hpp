@@ -21,7 +21,7 @@ class CellData {
   // Adds compared bytes and mismatches to the result.
   virtual void verify_destinations(const MeasureRequest& request, std::uint64_t generation,
                                    MeasureResult& result) = 0;
-  // Call it after copies that were not compared, or whose sources held another generation.
+  // Call it if buffers may hold other bytes than the next cell expects.
   virtual void restore(const MeasureRequest& request);
 
  protected:
@@ -38,13 +38,12 @@ std::unique_ptr<CellData> make_cell_data(const MeasureRequest& request, const Ce
 std::unique_ptr<CellData> make_block_data(const CellMemory& memory);
 std::unique_ptr<CellData> make_host_copy_data(const CellMemory& memory);
 
-// Data of host cells. Their slots are the only memory of a session that holds no pattern between
-// measurements.
+// Data of host cells. Their slots hold no pattern between measurements.
 
 // Counts a worker's consecutive copies that shared no slot with another copy (h2d).
 std::size_t copies_alone_in_ring(const MeasureRequest& request, Lanes& lanes, std::size_t copies);
 
-// The slots of this many workers. Each has its own pattern, which identifies copies from it.
+// The slots of this many workers. Each slot has its own pattern, which identifies copies from it.
 std::vector<HostStretch> host_copy_sources(std::size_t workers, Lanes& lanes, std::uint64_t seed);
 
 // Destinations of the samples' copies, with the pattern that was copied there last: slots (h2d; offsets in

@@ -35,7 +35,7 @@ inline bool changes_buffers(const MeasureRequest& request) {
 }
 
 struct CellMemory {
-  const HostArena* host = nullptr;           // null for copies within a device
+  const HostArena* host = nullptr;           // null for copies without host memory
   const DeviceArena* device = nullptr;       // null for host cells
   const DeviceArena* destination = nullptr;  // only for copies within a device or between two
   Checker* checker = nullptr;                // of the session that owns the destination

@@ -25,8 +25,8 @@ struct Placement {
 // it lists no nodes.
 bool allows_one_memory_node(std::string_view status);
 
-// One device's primary context and the threads in which it is current. A session calls the driver only on
-// these threads, so that Node's threads and their affinity do not change.
+// One device's primary context and the threads in which it is current. Only a session's own threads enter it,
+// so that Node's threads and their affinity do not change.
 class DeviceContext {
  public:
   DeviceContext(std::shared_ptr<const CudaDriver> driver, int ordinal, Placement placement);
@@ -52,7 +52,7 @@ class DeviceContext {
   // Applies the placement to the calling thread, and makes the context current in it.
   void enter() const;
 
-  // Runs `job` on a separate thread and waits for it: memory can be pinned while workers touch theirs.
+  // Runs `job` on the device's thread and waits for it: memory can be pinned while workers touch theirs.
   void on_device_thread(const std::function<void()>& job);
 
   // Runs `free` on the device's thread, and meanwhile `meanwhile`, if given, on the calling thread. Never

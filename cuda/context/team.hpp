@@ -19,15 +19,15 @@ inline constexpr std::size_t kMostThreads = 4096;
 // The error TOO_MANY_THREADS: the system refused another thread after `started` threads.
 Error too_many_threads(std::size_t started, const std::system_error& refusal);
 
-// Threads that live as long as their session. Index i of a job always runs on the same thread, so that a
-// worker's memory is touched, copied and freed by the thread that owns it.
+// Threads that live as long as their session. Index i of a job always runs on the same thread, so that one
+// thread touches and copies a worker's memory.
 class Team {
  public:
   // Starts a thread that runs the function, or throws std::system_error.
   using StartThread = std::function<std::thread(std::function<void()>)>;
 
-  // `on_thread_start` runs once in each thread, before its first job; if it throws, so does that job. Tests
-  // replace `start_thread`.
+  // `on_thread_start` runs in each thread before its first job; if it throws, that job fails with the same
+  // exception, and the next job tries again. Tests replace `start_thread`.
   explicit Team(
       std::function<void()> on_thread_start,
       StartThread start_thread = [](std::function<void()> body) { return std::thread(std::move(body)); });

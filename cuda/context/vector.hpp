@@ -49,7 +49,7 @@ inline void stream(Vector* to, Vector vector) {
   __asm__("stnp %d1, %d2, %0" : "=Q"(*to) : "w"(vector), "w"(high));
 }
 
-// On arm64 they are ordered like other stores.
+// arm64 orders non-temporal stores like other stores.
 inline void end_streaming() {
   std::atomic_thread_fence(std::memory_order_release);
 }

@@ -16,8 +16,8 @@ struct StagingShape {
   std::size_t workers = 0;
   std::size_t slots = 0;
   std::size_t chunk_bytes = 0;
-  // Slots of host cells, in the same memory; 0: those of the ring. Host cells then do not depend on the ring
-  // of staged copies.
+  // Slots of host cells, in the same memory, so that host cells do not depend on the ring of staged copies;
+  // 0: those of the ring.
   std::size_t host_slots = 0;
   std::size_t host_chunk_bytes = 0;
 };
@@ -51,7 +51,7 @@ struct BlockMemory {
   std::vector<Event> kernel_done;  // by slot: the last kernel that used its scratch memory
 };
 
-// A worker thread's stream on the device.
+// One worker's stream, staging ring and memory for blocks.
 struct Lane {
   explicit Lane(const CudaDriver& cuda);
 

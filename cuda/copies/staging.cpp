@@ -1,6 +1,6 @@
 // How a ring of pinned slots keeps a link busy.
 //
-// The device cannot read pageable memory, so its bytes go through pinned memory. With one pinned buffer CPU
+// Most devices cannot read pageable memory, so its bytes go through pinned memory. With one pinned buffer CPU
 // and link take turns, and a copy takes the sum of both times. With a ring of slots they work at the same
 // time:
 //

@@ -64,7 +64,7 @@ struct Pipeline {
   std::uint64_t compute_ns = 0;  // of the whole batch; each piece takes its share by bytes
 };
 
-// Moves one worker's buffers, on its own stream.
+// Makes one worker's copies.
 class Transfer {
  public:
   virtual ~Transfer() = default;
@@ -76,8 +76,8 @@ class Transfer {
   virtual void finish() = 0;
 };
 
-// `direction` is not kBidirectional. `kernels` is needed for mapped memory, pipelines and peer copies by a
-// kernel. `pipeline` is for copies by the driver to the device, `peer` for peer copies.
+// `direction` is not kBidirectional. `kernels` is needed for mapped and system memory, pipelines and peer
+// copies by a kernel. `pipeline` is for copies by the driver to the device, `peer` for peer copies.
 std::unique_ptr<Transfer> make_transfer(const CudaDriver& cuda, Lane& lane, Direction direction,
                                         CopyMemory memory, std::size_t size_bytes, const Kernels* kernels,
                                         const std::optional<Pipeline>& pipeline = std::nullopt,
@@ -94,8 +94,7 @@ constexpr std::size_t most_chunks(std::size_t size_bytes) {
   return (size_bytes + kBufferAlignment - 1) / kBufferAlignment;
 }
 
-// Whether the CPU takes part in every copy: such copies can be neither held back by a flag nor timed by
-// events.
+// Whether the CPU takes part in every copy.
 constexpr bool is_host_driven(CopyMemory memory) {
   return memory == CopyMemory::kPageable || memory == CopyMemory::kStaged || memory == CopyMemory::kHost ||
          memory == CopyMemory::kFile;

@@ -1,5 +1,5 @@
 // The part of the CUDA driver's binary interface that pinbench uses, declared here so that it builds without
-// the CUDA toolkit. Names and values are those of NVIDIA's cuda.h; where that header is installed, a test
+// the CUDA toolkit. Layouts and values are those of NVIDIA's cuda.h; if that header is installed, a test
 // compares them (test/native/cuda_abi_test.cpp).
 #pragma once
 
@@ -127,8 +127,8 @@ inline constexpr int kSourceAccessOrderAny = 0x3;
 
 }  // namespace pinbench::cu
 
-// Every entry point, once: PINBENCH_CU_REQUIRED(member, symbol, parameters). The symbol is the versioned name
-// of the current ABI; a bare name such as cuMemAlloc is an older one with 32-bit sizes.
+// Entry points that every driver must have, each as X(member, symbol, parameters). The symbol is the
+// versioned name of the current ABI; a bare name such as cuMemAlloc is an older one with 32-bit sizes.
 #define PINBENCH_CU_REQUIRED_FUNCTIONS(X)                                                             \
   X(getErrorName, "cuGetErrorName", (cu::Result, const char**))                                       \
   X(getErrorString, "cuGetErrorString", (cu::Result, const char**))                                   \
@@ -167,7 +167,7 @@ inline constexpr int kSourceAccessOrderAny = 0x3;
   X(eventSynchronize, "cuEventSynchronize", (cu::Event))                                              \
   X(eventElapsedTime, "cuEventElapsedTime", (float*, cu::Event, cu::Event))
 
-// PINBENCH_CU_OPTIONAL: missing in an old driver; the features that need them are switched off.
+// Entry points that an old driver may lack; the features that need them are then switched off.
 #define PINBENCH_CU_OPTIONAL_FUNCTIONS(X)                                                                    \
   X(deviceGetUuid, "cuDeviceGetUuid_v2", (cu::Uuid*, cu::Device))                                            \
   X(deviceCanAccessPeer, "cuDeviceCanAccessPeer", (int*, cu::Device, cu::Device))                            \

@@ -38,7 +38,7 @@ struct DriverFacts {
   std::vector<DeviceFacts> devices;
 };
 
-// Calls cuInit and reads everything that does not change afterwards. `nvml` may be null.
+// Calls cuInit, then reads the facts of the driver and its devices. `nvml` may be null.
 DriverFacts initialize_driver(const CudaDriver& cuda, const Nvml* nvml);
 
 }  // namespace pinbench

@@ -7,7 +7,7 @@
 
 namespace pinbench {
 
-// The one failure type of the native code; the addon turns it into a JavaScript error with the same fields
+// The error type of the engine; the addon turns it into a JavaScript error with the same fields
 // (NativeError in src/native/contract.ts).
 class Error : public std::exception {
  public:

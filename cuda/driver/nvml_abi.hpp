@@ -1,6 +1,6 @@
 // The part of NVML's binary interface that pinbench reads, declared here so that it builds without NVIDIA's
-// header. Names, layouts and values are those of nvml.h as NVIDIA ships it with CUDA 11 to 13; the comments
-// name what they are called there. All of these functions are compatible from one driver to the next.
+// header. Layouts and values are those of nvml.h as NVIDIA ships it with CUDA 11 to 13; the comments give
+// NVIDIA's names. All of these functions are compatible from one driver to the next.
 #pragma once
 
 #include <string_view>
@@ -81,7 +81,7 @@ static_assert(sizeof(FieldValue) == 40 && sizeof(ProcessInfo) == 24);
 
 }  // namespace pinbench::nvml
 
-// Every function, once: X(member, symbol, parameters). Each may be missing; its value is then unknown.
+// Every function, as X(member, symbol, parameters). All but init and shutdown may be missing.
 #define PINBENCH_NVML_FUNCTIONS(X)                                                                           \
   X(init, "nvmlInit_v2", ())                                                                                 \
   X(shutdown, "nvmlShutdown", ())                                                                            \

@@ -1,4 +1,4 @@
-// The kernels of kernel_abi.hpp. Each walks its region in strides of the whole grid, 16 bytes a thread, so
+// The kernels of kernel_abi.hpp. Most walk their region in strides of the whole grid, 16 bytes a thread, so
 // that a warp's accesses are contiguous and any grid will do; the last bytes, fewer than 16, go one by one.
 // The step of a training loop and the compute load only compute.
 

@@ -14,7 +14,7 @@ namespace pinbench {
 // The loaded kernels of kernel_abi.hpp. Unloaded on a device thread.
 class Kernels {
  public:
-  // Empty, with a `reason`, if the build has no nvcc or the driver cannot load kernels.
+  // Empty, with a `reason`, if there are no kernels for this driver, or it cannot load them.
   static std::optional<Kernels> load(DeviceContext& context, std::string& reason);
 
   // All functions enqueue on `stream`; pointers are 16-byte aligned and valid on the device.
@@ -38,7 +38,7 @@ class Kernels {
     launch(verify_pattern_, stream, grid_for(bytes), kBlockThreads, source, bytes, base, result);
   }
   // Takes at least `duration_ns` and does at least `multiply_adds` in all; `sink` is a float's address. 1024
-  // threads: what every GPU's multiprocessor holds at once, so that no block of a step waits for another.
+  // threads on each multiprocessor, which every GPU can hold, so that no block of a step waits for another.
   void compute_step(cu::Stream stream, std::uint64_t duration_ns, std::uint64_t multiply_adds,
                     cu::DevicePtr sink) const {
     launch(compute_step_, stream, multiprocessors_ * 2, kBlockThreads, duration_ns, multiply_adds, sink);
@@ -78,7 +78,7 @@ class Kernels {
   Kernels(const CudaDriver& cuda, Module module, unsigned multiprocessors);
   cu::Function find(const char* name) const;
 
-  // Number of thread blocks for 16 bytes a thread, but no more than the device holds.
+  // Number of thread blocks for 16 bytes a thread, at most `blocks_per_multiprocessor` on each.
   unsigned grid_for(std::uint64_t bytes, unsigned blocks_per_multiprocessor = 4,
                     unsigned block_threads = kBlockThreads) const {
     const std::uint64_t threads = (bytes + 15) / 16;

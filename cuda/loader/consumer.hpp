@@ -48,9 +48,8 @@ class ArrivalLog {
 };
 
 // The training loop: takes batches in order, copies each to the device, and has the step run on it. As in
-// torch, copies and steps run one after the other, and the loop may take the next batch meanwhile. It waits
-// for each step, as a loop that reads the loss. Without a step it waits for copies, unless they are pinned
-// and non-blocking.
+// torch, copies and steps run one after the other. It waits for each copy and each step, as a loop that reads
+// the loss. Without a step, it takes the next batch during a copy if copies are pinned and non-blocking.
 class LoaderConsumer {
  public:
   struct Parts {

@@ -23,7 +23,7 @@ LoaderDevice::LoaderDevice(DeviceContext& context, const Kernels* kernels, const
   stream_ = create_stream(cuda_);
   for (auto& event : copied_) event = create_event(cuda_, cu::kEventDisableTiming);
   for (auto* event : {&step_begun_, &step_done_}) *event = create_event(cuda_, cu::kEventDefault);
-  // At least a float, because the step's kernel may write one.
+  // At least a float, because the step's kernel takes the address of one.
   buffer_ = allocate_device_memory(cuda_, std::max(batch_bytes_, sizeof(float)));
 }
 

@@ -12,7 +12,8 @@
 namespace pinbench {
 
 // The device's side of a training loop: memory for batches, and one stream for copies and steps, as in torch,
-// so that a copy waits for the steps before it. Made and destroyed on a device thread; used by one thread.
+// so that a copy waits for the steps before it. Made and destroyed on a device thread; used by one thread at
+// a time.
 class LoaderDevice {
  public:
   // Throws the driver's error, or NO_KERNELS for a step without kernels. `kernels` may be null.

@@ -29,7 +29,7 @@ struct LoadedBatch {
 // ready; the consumer takes them by index.
 class LoaderFlow {
  public:
-  // `abort` ends everything like stop(), within a few milliseconds.
+  // `abort` ends everything like stop(), once the consumer waits for a batch.
   LoaderFlow(const LoaderOptions& options, const AbortFlag& abort);
 
   // For a worker: waits until it may make this batch of its own. False after stop().

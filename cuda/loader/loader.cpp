@@ -9,7 +9,7 @@
 namespace pinbench {
 namespace {
 
-// Far beyond any machine, yet small enough that the product of any two does not overflow.
+// Far beyond any machine, yet small enough that sizes do not overflow.
 constexpr std::size_t kMostBatchesAhead = std::size_t{1} << 20;
 constexpr std::uint64_t kMostSamples = std::uint64_t{1} << 60;
 constexpr std::uint64_t kMostStride = std::uint64_t{1} << 20;

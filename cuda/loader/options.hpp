@@ -23,8 +23,8 @@ struct LoaderOptions {
   std::size_t sample_bytes = 1;
   std::uint64_t sample_cost_ns = 0;
   std::vector<std::string> files;
-  // The first sample in an endless sequence, and the distance to the next: loaders that take turns each have
-  // their own part.
+  // The first sample in an endless sequence, and the distance to the next: loaders that run at once split the
+  // sequence by a stride.
   std::uint64_t first_sample = 0;
   std::uint64_t sample_stride = 1;
   // Files leave the page cache as soon as they have been read.

@@ -8,8 +8,8 @@
 
 namespace pinbench {
 
-// The test pattern on the CPU (see kernel_abi.hpp) and the poison that destinations hold before a copy. Both
-// are written with non-temporal stores, so that checks leave no buffer in the caches.
+// The test pattern on the CPU (see kernel_abi.hpp) and the poison that destinations hold before a copy. By
+// default both are written with non-temporal stores, so that writing leaves no buffer in the caches.
 
 // A range whose content was not the pattern.
 struct Mismatch {
@@ -26,7 +26,7 @@ constexpr std::uint64_t generation_seed(std::uint64_t seed, std::uint64_t genera
   return seed + generation * kernels::kPatternStep;  // odd, so that no two generations share a seed
 }
 
-// The pattern's first word in each worker's chunk: far enough apart that no two chunks share a run of words.
+// The first word of a chunk's pattern: far enough apart that no two chunks of an arena share a run of words.
 std::uint64_t pattern_base(std::uint64_t seed, std::size_t worker, std::size_t chunk);
 
 // The word at `offset_bytes` (a multiple of 8) of a region whose pattern begins with `base`.

@@ -21,7 +21,7 @@ struct PoolOptions {
 // NativePool of src/native/loader-contract.ts: the time to allocate it, and its pages.
 struct PoolReport {
   double obtain_ns = 0;
-  // Times of the slowest thread; 0 if the driver does all in one call.
+  // Times of the slowest thread. With kHostAlloc, all of its time is `register_ns`.
   double touch_ns = 0;
   double register_ns = 0;
   std::optional<std::size_t> huge_page_bytes;
@@ -29,7 +29,7 @@ struct PoolReport {
 };
 
 // Pinned memory in one piece or in several: NativePool of src/native/loader-contract.ts. Threads of the
-// session's team, in which the context is current, do all the work.
+// session's team, in which the context is current, allocate and free it.
 class Pool {
  public:
   // Allocates the pool. Throws what NativeSession.obtainPool() rejects with, after freeing what it had

@@ -24,7 +24,7 @@ struct SessionOptions {
   int device = 0;
   Placement placement;
   std::uint64_t seed = 0;
-  // Whether reports on host memory include the nodes of its pages.
+  // Whether reports on host memory include the nodes of its pages; those on files always do.
   std::optional<bool> reports_nodes;
   // Folder for the files of file memory.
   std::optional<std::string> file_folder;
@@ -141,8 +141,7 @@ struct PinningCost {
   std::optional<std::size_t> huge_page_bytes;
 };
 
-// The cost of allocating one buffer. Pinning is compared with pageable memory: new pages, touched by one
-// thread.
+// The cost of allocating and freeing one buffer; for kPageable, of new pages that one thread touches.
 PinningCost measure_pinning(Session& session, HostMemoryKind kind, std::size_t size_bytes);
 
 // The duration of a small copy, the session's first if this is called first. With `rest`, the thread prepares

@@ -42,8 +42,8 @@ class TimingRun {
   TimingRun(DeviceContext& context, const MeasureRequest& request, Lanes& lanes, const Kernels* kernels,
             const std::vector<WorkerBuffers>& buffers, const PeerPath* peer = nullptr);
 
-  // Both wait for the workers, end those that hang or were aborted, and rethrow a worker's error. The warm-up
-  // goes on until `read_link`, if not empty, has returned.
+  // Both wait for the workers, end them after an abort or a failure, and rethrow a worker's error. The
+  // warm-up goes on until `read_link`, if not empty, has returned.
   void warm_up(const std::function<void()>& read_link);
   // `count` samples from `first` on.
   void take_samples(std::size_t first, std::size_t count);

@@ -14,7 +14,7 @@
 
 namespace pinbench::trace {
 
-// Functions that block the calling thread; those that pin memory also free it.
+// Kinds of functions that block the calling thread; kPin: pins memory or frees pinned memory.
 enum class CallKind : uint8_t { kOther, kCopy, kPin, kSynchronize };
 
 // By the name of the function, without the suffix of its version.
@@ -95,7 +95,7 @@ class CopyTable {
   std::map<uint16_t, Total> pinning_;  // by function
   std::unordered_map<uint32_t, Thread> threads_;
   std::unordered_set<uint64_t> kernel_streams_;
-  // By correlation: newer and older records. When the newer half is full, the older half is dropped.
+  // By correlation: newer and older records. When the newer half is full, older calls are dropped.
   std::unordered_map<uint32_t, Call> calls_[2];
   std::unordered_multimap<uint32_t, cupti::MemcpyActivity> waiting_[2];
   uint64_t without_call_ = 0;

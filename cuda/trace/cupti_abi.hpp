@@ -1,6 +1,6 @@
 // The part of CUPTI's binary interface that the trace reads, declared here so that it builds without NVIDIA's
-// header. Names, layouts and values are those of cupti_activity.h and its neighbours in CUDA 12.0 to 13.0;
-// the comments name what they are called there. Each struct is the common beginning of all these versions'
+// header. Layouts and values are those of cupti_activity.h and its neighbours in CUDA 12.0 to 13.0; the
+// comments give NVIDIA's names. Each struct is the common beginning of all these versions'
 // records of its kind, which are packed: records are only read in place, and CUPTI knows their sizes.
 #pragma once
 

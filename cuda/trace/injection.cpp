@@ -286,8 +286,8 @@ std::string start_recording(void* library) {
   return "";
 }
 
-// Opens the given library; otherwise the one that the program has loaded, as torch does; otherwise the
-// system's. Calls `use` with each that opens and its path, until that returns true.
+// Opens the library of PINBENCH_TRACE_CUPTI; without it the one that the program has loaded, such as torch's,
+// or else the system's. Calls `use` with each that opens and its path, until that returns true.
 template <class Use>
 void open_cupti(Use use) {
   const std::string given = variable("PINBENCH_TRACE_CUPTI");

@@ -23,7 +23,7 @@ export async function packTarball(folder, archive, { level = 6 } = {}) {
   evenModes(folder);
   const names = ["-C", dirname(folder), basename(folder)];
   const alike = ["--sort=name", "--format=ustar", "--owner=0", "--group=0", "--numeric-owner"];
-  // xz output differs between one thread and several, but not with the number of several.
+  // xz output differs between one thread and several, but not between two and more.
   const xz = `xz -T2 -${level}`;
   await run("tar", [...alike, `--mtime=@${packedAt}`, "-I", xz, "-cf", archive, ...names]);
 }

@@ -87,7 +87,7 @@ export class CheckMeasuring {
     return compareResults({ ...this.#measured(request), failures: [reason] });
   }
 
-  /** The check's entry in a history; null if it has nothing to compare with. */
+  /** The check's entry in a history; null without a run, or if the baseline is not comparable. */
   record(comparison: Comparison): HistoryEntry | null {
     if (this.#first.length === 0 || comparison.outcome === "not comparable") return null;
     return checkRecord(this.#first, comparison);
@@ -98,7 +98,7 @@ export class CheckMeasuring {
     return { ...request, baseline: this.#options.baseline, candidate, suspects: [], fresh: [] };
   }
 
-  /** Measures the suspects again with as many runs, or more if slow runs must be found again. */
+  /** Measures the suspects again in the check's number of runs; in up to 24 to find slow runs again. */
   async #confirm(measured: ComparisonRequest, suspects: readonly string[]): Promise<RunFigures[]> {
     const { settings, runs, confirmAfterNs, signal, onProgress } = this.#options;
     const most = Math.max(runs, mostFreshRuns);

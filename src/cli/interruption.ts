@@ -52,7 +52,7 @@ export class Interruption {
     return this.#controller.signal;
   }
 
-  /** 129, 130 or 143 after a signal, 4 if a deadline is near; null otherwise. */
+  /** 129, 130 or 143 after a signal, 130 after a closed channel (4 under a deadline); null otherwise. */
   get exitCode(): ExitCode | null {
     return this.#exitCode;
   }

@@ -20,7 +20,7 @@ export const verdicts = [
   "new",
 ] as const;
 
-/** One side's figure of a cell: for each session the median of its runs, and then the mean of these. */
+/** One side's figure of a cell: the median of each session's runs, and then the geometric mean of these. */
 const sideSchema = z.object({ figure: z.number().describe("In the cell's unit."), runs: count });
 
 const cellComparisonSchema = z.object({
@@ -54,7 +54,7 @@ const cellComparisonSchema = z.object({
     .describe("The group's, unless the cell differs from it; null for host memory."),
 });
 
-/** Number of runs that were far slower than the others of their session. */
+/** `slow` of `runs` runs were far slower than the others of their session. */
 const slowRunsSchema = z.object({ slow: count, runs: count });
 
 const groupComparisonSchema = z.object({
@@ -100,7 +100,7 @@ const groupComparisonSchema = z.object({
   reason: z.string().describe("One sentence for people."),
 });
 
-/** One side of a comparison. All fields but the counts come from its first run. */
+/** One side of a comparison: its path, its counts, and facts of its first run. */
 const resultSetSchema = z.object({
   /** The given path; null for runs measured by `check`. */
   path: z.string().nullable(),
@@ -168,7 +168,7 @@ export const comparisonSchema = z.object({
   }),
   /** Cells that looked slower, and number of fresh runs that measured them again; null without such runs. */
   confirmation: z.object({ runs: count, suspects: z.array(z.string()) }).nullable(),
-  /** Groups of cells with one memory kind, direction and mode; each is judged as a whole. */
+  /** Groups of cells with one device, direction, memory kind, mode and variant; each is judged as a whole. */
   groups: z.array(groupComparisonSchema),
   cells: z.array(cellComparisonSchema),
   /** A sentence for each unfinished run on the part that is compared; absent if all runs finished. */

@@ -6,7 +6,7 @@ const errorsOfGroup = 4;
 /** The same for a cell compared with its group: there are more cells, and each has fewer figures. */
 export const errorsOfCell = 6;
 
-/** A cell is measured again if it differs from its group by more than this many standard errors. */
+/** A cell is measured again if it is slower than its group by more than this many standard errors. */
 export const suspiciousErrorsOfCell = 3;
 
 /** A loss beyond the threshold is not reported below this many standard errors. */

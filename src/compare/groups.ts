@@ -4,7 +4,7 @@ import type { GroupComparison } from "./comparison.js";
 import { type BySession, levelOf } from "./noise.js";
 import type { RunFigure, Series } from "./series.js";
 
-/** Cells of one memory kind, direction and mode on one device. */
+/** Cells of one memory kind, direction, mode and variant on one device. */
 export interface Group extends Pick<GroupComparison, "kind" | "device" | "direction" | "moved"> {
   members: Series[];
 }

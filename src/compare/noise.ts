@@ -82,8 +82,8 @@ const deviceCopies: Prior = { name: "pinned", betweenSessions: 0.004, betweenRun
 const deviceLatency: Prior = { name: "pinned latency", betweenSessions: 0.02, betweenRuns: 0.02 };
 
 /**
- * Prior for copies that need the CPU or host memory: recorded machines differed by 6 to 13 %, and one machine's
- * sessions should differ less. Several sessions in a baseline replace it.
+ * Prior for copies that need the CPU or host memory: recorded machines differed by 6 to 13 %, and one
+ * machine's sessions should differ less. Several sessions in a baseline outweigh it.
  */
 const cpuCopies: Prior = { name: "copies by the CPU", betweenSessions: 0.05, betweenRuns: 0.05 };
 
@@ -96,7 +96,7 @@ export const besideHost: Prior = {
 
 type Copies = Pick<CellComparison, "memory" | "mode" | "beside" | "blockWay">;
 
-/** Whether a cell's copies need the CPU, or compete with another load on host memory. */
+/** Whether a cell's copies need the CPU, or run during a load. */
 export function isCpuCopy(cell: Copies, backend: BackendName): boolean {
   const { memory, beside, blockWay } = cell;
   return (

@@ -61,7 +61,7 @@ export function nagiosLine(diagnosis: Diagnosis, screen: Screen): string {
   return `PINBENCH ${nodeState(diagnosis).toUpperCase()} - ${reason} | ${performanceData(diagnosis)}\n`;
 }
 
-/** Each rate as 'gpu0_h2d'=55.37;;;0; in GB/s, a unit that the format does not have. */
+/** Each rate as gpu0_h2d_gb_per_s=55.37;;;0; because the format has no unit for GB/s. */
 function performanceData({ devices }: Diagnosis): string {
   return devices
     .flatMap(({ ordinal, rates }) =>

@@ -212,7 +212,7 @@ function deviceDiagnosis(device: DeviceExamination): Diagnosis["devices"][number
   };
 }
 
-/** Links and counters that measured copies refute, and no cause uses. */
+/** Links and counters that measured copies refute, so no cause uses them. */
 function refutedLinks(device: DeviceExamination): string[] {
   const { ordinal } = device.facts;
   const links = copiesPastPcie(device) ? [] : linksOf(device).refuted;

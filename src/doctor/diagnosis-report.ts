@@ -110,7 +110,7 @@ function findingGrids({ findings }: Diagnosis): Grid[] {
   return rows.length === 0 ? [] : [{ name: "Findings", columns, rows }];
 }
 
-/** The first finding's cost and remedy, because tables of many devices precede the findings. */
+/** Cost and remedy of the most urgent finding, because tables of many devices precede the findings. */
 function nextStep({ findings, verdict, reason }: Diagnosis): Note[] {
   const first = findings.find(isFaulty) ?? findings.find(({ weight }) => weight === "costs");
   if (first?.fix == null || verdict === "healthy") return [];
@@ -188,8 +188,8 @@ function factsOf({ host, labels, devices }: Diagnosis): Fact[] {
 }
 
 /**
- * Number of compared copies, and the share of wrong ones that would be found (rule of three). Counts one direction of
- * one device, because most faults affect only one.
+ * Number of compared copies, and the share of wrong ones that would be found (rule of three). The share is
+ * for one direction of one device, because most faults affect only one.
  */
 function provenText(devices: Diagnosis["devices"]): Fact[] {
   const counts = devices.flatMap(({ copies }) => copies ?? []);

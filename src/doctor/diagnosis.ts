@@ -15,7 +15,7 @@ import { count, ratio } from "../settings/schema-parts.js";
  */
 const costSchema = z.object({
   direction: z.enum([...directionsMoved, "both"]),
-  /** A lower bound; for "both", that of each direction. */
+  /** For "both": each direction loses at least this. */
   gigabytesPerSecond: ratio,
   basis: z.enum(["measured", "estimated"]),
   /**
@@ -84,13 +84,13 @@ export const diagnosisSchema = z.object({
   sizeBytes: count,
   labels: z.record(z.string(), z.string()),
   devices: z.array(deviceDiagnosisSchema),
-  /** Most costly first, then risks, then explanations. */
+  /** Wrong data and unusable devices first, then the most costly, then risks, then explanations. */
   findings: z.array(findingSchema),
   /** What was not examined, and why: "replay counters: NVML does not report them". */
   unseen: z.array(z.string()),
   /**
-   * `no-reference`: no cause was found, and the rate of healthy machines is unknown. `faulty`: nothing costs bandwidth,
-   * but a finding asks to isolate the node or to reset a device.
+   * `no-reference`: nothing is known to cost bandwidth, and the rate of healthy machines is unknown.
+   * `faulty`: nothing costs bandwidth, but a finding asks to isolate the node or to reset a device.
    */
   verdict: z.enum(["healthy", "no-reference", "costs", "faulty", "inconclusive"]),
   /** Why this verdict, in one sentence. */

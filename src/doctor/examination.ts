@@ -133,7 +133,7 @@ export function slowShareOf(rates: readonly number[]): number | null {
 
 /** Results of experiments; null, or with null rates, if impossible or not needed. */
 export interface DeviceMeasurements {
-  /** Plain pinned copies of 64 MiB by one worker, near the device. */
+  /** Plain pinned copies by one worker, near the device: of 64 MiB, or 16 MiB if memory is short. */
   pinned: Rates;
   /** The first of two measurements, if it was slow; absent if one was enough. */
   firstLook?: Rates;

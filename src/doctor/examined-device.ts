@@ -130,7 +130,7 @@ export function comparedWith(
 
 /**
  * NVML's report, with the slot's lanes as the maximum width: in a guest NVML reports the card's. Applies if the slot is
- * hidden and all recorded machines of the kind have these lanes.
+ * hidden and machines with the lanes in use were recorded.
  */
 export function asBuilt(
   health: DeviceHealth | null,

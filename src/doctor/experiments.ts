@@ -38,7 +38,7 @@ export class Experiments {
   together = 0;
   /** Time that the slowest device needed for the verdict's measurements. */
   #plainMs = 0;
-  /** Time that the slowest device needed for pinned copies in both directions; other memory takes as long. */
+  /** Time that the slowest device needed for `visits` visits of pinned copies in each direction. */
   #roundMs = 0;
 
   constructor(subjects: readonly Subject[], options: ExamineOptions) {
@@ -222,7 +222,7 @@ export class Experiments {
     }
   }
 
-  /** Runs experiments that distinguish causes on one device. */
+  /** Measures the device's copies from pageable and registered memory, as far as time and memory suffice. */
   async #measureOtherMemory(subject: Subject): Promise<void> {
     const { facts, measured, bench } = subject;
     if (bench === null) return;

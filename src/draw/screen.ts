@@ -1,8 +1,8 @@
 import { Chalk, type ChalkInstance } from "chalk";
 
 /**
- * The medium of a text for people, and what to show. The command determines it once: nothing else asks for the
- * terminal's width.
+ * The medium of a text for people, and what to show. The command determines it: drawing code never asks for
+ * the terminal's width.
  */
 export interface Screen {
   /** Largest line width; a single long word may exceed it. */

@@ -6,10 +6,7 @@ import { formatDuration } from "../settings/units.js";
 import { median, medianInterval } from "../stats/order-statistics.js";
 import type { MeasuredFigure } from "./explanation.js";
 
-/*
- * Figures and what their intervals decide. All figures of a question come from one process, measured in turns;
- * intervals are those of the medians.
- */
+/* Figures and what their intervals decide; intervals are those of the medians. */
 
 type Unit = MeasuredFigure["unit"];
 type Interval = MeasuredFigure["interval"];
@@ -78,8 +75,8 @@ export function ratioFigure(
 }
 
 /**
- * The difference of two figures. Its interval assumes that they are independent (G. Y. Zou and A. Donner, 2008, as in
- * figure-interval.ts), so it is too wide if they vary together, but never too narrow.
+ * The difference of two figures. Its interval assumes that they are independent (G. Y. Zou and A. Donner,
+ * 2008, as in figure-interval.ts), so it is too wide if they rise and fall together.
  */
 export function differenceFigure(name: string, one: MeasuredFigure, other: MeasuredFigure): MeasuredFigure {
   const value = one.value - other.value;

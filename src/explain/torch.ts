@@ -58,8 +58,8 @@ export class Torch {
   }
 
   /**
-   * Runs program/QUESTION.py. Rejects with a PinbenchError ("unavailable" without a suitable torch or GPU) or the
-   * signal's reason; an abort, or the end of the process, leaves nothing of it running.
+   * Runs the question's module in program/pinbench_explain/. Rejects with a PinbenchError ("unavailable"
+   * without a suitable torch or GPU) or the signal's reason; after an abort, nothing of it still runs.
    */
   async measure(question: QuestionName, signal: AbortSignal): Promise<z.infer<typeof measuredSchema>> {
     signal.throwIfAborted();

@@ -44,8 +44,8 @@ export interface GroupJudgement {
 }
 
 /**
- * Judges a group by both rules. In each series a node or GPU is reported once: by the reference if that finds it, and
- * no GPU of a node that the other rule finds. `freshOf()` returns a fresh process' figures; null without any.
+ * Judges a group by both rules. In each series a node or GPU is reported once: by the reference if both find
+ * it. A GPU is left out if the other rule finds its node. `freshOf()`: figures of a fresh process, or null.
  */
 export function judgeGroup(
   group: NodeGroup,

@@ -29,8 +29,8 @@ interface ChildOptions {
 }
 
 /**
- * A user's command with unchanged streams, in its own session: Ctrl-C at the terminal reaches only pinbench. A guard
- * ends the command if pinbench is killed.
+ * A user's command with unchanged streams, in its own session: Ctrl-C at the terminal reaches only pinbench. A
+ * guard, if any, ends the command if pinbench is killed.
  */
 export class Child {
   /** Resolves when the command has ended; processes that it started may still run. */

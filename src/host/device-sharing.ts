@@ -301,7 +301,7 @@ export class DeviceSharing {
       .map(({ pid, deviceMemoryBytes }) => otherProgram(pid, deviceMemoryBytes));
   }
 
-  /** Waits up to a sampling period for this series' activity to leave NVML's average; the rest counts as others'. */
+  /** Waits up to a sampling period for own activity to leave NVML's average; the rest counts as others'. */
   async #readActivity({ device, record }: WatchedDevice): Promise<void> {
     const startedMs = performance.now();
     for (;;) {

@@ -11,7 +11,7 @@ import { msPerTick, readProcessStat } from "./processes.js";
  */
 
 interface DeviceTicket {
-  /** The device's name on this machine: its UUID. */
+  /** The device's name on this machine, usually its UUID. */
   device: string;
   isWaiting: boolean;
   command: string;

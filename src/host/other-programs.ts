@@ -46,8 +46,8 @@ export const sharingSchema = z.object({
     })
     .nullable(),
   /**
-   * Users that could not be observed: another "pinbench" without /proc or such sockets, other "programs" if NVML does not
-   * list the processes, or not with their ids here.
+   * Users that could not be observed: another "pinbench" without /proc or abstract sockets, other "programs"
+   * if NVML does not list the processes, or not with their ids here.
    */
   unseen: z.array(z.enum(["pinbench", "programs"])),
 });

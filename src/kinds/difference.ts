@@ -7,7 +7,7 @@ import { defaultThresholds } from "../settings/thresholds.js";
 import type { FoundDocument } from "./document-kinds.js";
 import { chapterOf } from "./draw-documents.js";
 
-/** The comparison of two results with default thresholds; null for other documents and for incomparable results. */
+/** The comparison of two different, comparable results by default thresholds; null for others. */
 export async function differenceOf(documents: readonly FoundDocument[]): Promise<Chapter | null> {
   const [before, after] = documents;
   if (documents.length !== 2 || before?.kind !== "result" || after?.kind !== "result") return null;

@@ -34,7 +34,7 @@ export function loadKind<Name extends DocumentName>(name: Name): Promise<Documen
   return loads[name]();
 }
 
-/** Whether `value` is the `kind` of a document other than a result, which has none. */
+/** Whether `value` names a kind. "result" does too, although result documents have no `kind`. */
 export function isDocumentName(value: unknown): value is DocumentName {
   return typeof value === "string" && Object.hasOwn(kinds, value);
 }

@@ -18,8 +18,8 @@ export async function pageOfDocuments(
 }
 
 /**
- * The chart with this name as an SVG file, or the first chart for null. Rejects with a usage error that lists the
- * existing charts.
+ * The chart with this name as an SVG file, or the first chart for null. Rejects with a usage error if there
+ * is no such chart, or if there are several.
  */
 export async function chartOfDocuments(
   documents: readonly FoundDocument[],

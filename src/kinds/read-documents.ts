@@ -17,8 +17,8 @@ const readable =
   "what a command of pinbench wrote with --output or printed with --json, a folder of runs, or a history";
 
 /**
- * Reads any output of pinbench: a document, a folder of runs, or a history's folder or file. A folder may hold several
- * documents. Rejects with a usage error that names the path and its fault.
+ * Reads JSON of pinbench: a document, a folder of runs, or a history's folder or file. A folder may hold
+ * several documents. Rejects with a usage error that names the path and its fault.
  */
 export async function readDocuments(path: string): Promise<FoundDocument[]> {
   const info = await stat(path).catch(() => null);
@@ -27,8 +27,8 @@ export async function readDocuments(path: string): Promise<FoundDocument[]> {
 }
 
 /**
- * The kind that a file names at its beginning, as JSON from pinbench; null if it names none. Pipes are not read,
- * because what is read is gone.
+ * The `kind` in the first 200 bytes of a file; null without one. Pipes are not read, because their text can
+ * be read only once.
  */
 export async function kindOfFile(path: string): Promise<DocumentName | null> {
   const info = await stat(path).catch(() => null);

@@ -26,13 +26,13 @@ export interface CompareOptions {
   thresholds?: ThresholdOptions;
   /** Whether cells without a figure in the candidate make the outcome "undecided". */
   strict?: boolean;
-  /** Whether to compare different GPUs, or different link widths in another slot. */
+  /** Whether to compare results that otherwise are not comparable, such as those of two GPU models. */
   allowMismatch?: boolean;
 }
 
 /**
- * Compares results as `pinbench compare` does, and returns the document of its --json. A regression does not reject:
- * see its `outcome`. Rejects with a PinbenchError if the results cannot be read or have no cell in common.
+ * Compares results as `pinbench compare` does, and returns its --json document. A regression does not reject:
+ * see the document's `outcome`. Rejects with a PinbenchError if results are unreadable or share no cell.
  */
 export const compare = forCallers(
   async ({ baseline, candidate, ...options }: CompareOptions): Promise<Comparison> => {

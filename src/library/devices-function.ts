@@ -10,8 +10,9 @@ const listSettings = { backend } as const;
 export interface DevicesOptions extends Options<typeof listSettings> {}
 
 /**
- * Lists the devices as `pinbench devices` does, in the document of its --json, without measuring. The emulated device
- * is listed only if `backend` asks for it. Wrong options or a missing driver reject as a PinbenchError.
+ * Lists the devices as `pinbench devices` does, in the document of its --json, without measuring. The
+ * emulated device needs `backend` "emulated", or "auto" without a GPU. Wrong options or a missing driver
+ * reject as a PinbenchError.
  */
 export const devices = forCallers(async (options: DevicesOptions = {}): Promise<DevicesReport> => {
   const settings = { ...gpuAlone, ...readOptions(listSettings, options) };

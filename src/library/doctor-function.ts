@@ -16,8 +16,9 @@ export interface DoctorOptions extends Options<typeof doctorSettings> {
 }
 
 /**
- * Examines the machine as `pinbench doctor` does, and returns the document of its --json. Findings do not reject: see
- * its `verdict`. Wrong options or an unusable machine reject as a PinbenchError.
+ * Examines the machine as `pinbench doctor` does, and returns the document of its --json. Findings, even that
+ * CUDA fails, do not reject: see the document's `verdict`. Wrong options or a missing GPU or driver reject as
+ * a PinbenchError.
  */
 export const doctor = forCallers(
   async ({ signal = new AbortController().signal, ...options }: DoctorOptions = {}): Promise<Diagnosis> => {

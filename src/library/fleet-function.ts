@@ -12,8 +12,8 @@ export interface FleetOptions extends Options<typeof fleetSettings> {
 }
 
 /**
- * Finds slow nodes as `pinbench fleet` does, and returns the document of its --json. Slow nodes do not reject: see its
- * `outliers`. Rejects with a PinbenchError if there is no result of a node.
+ * Finds slow nodes as `pinbench fleet` does, and returns the document of its --json. Slow nodes do not
+ * reject: see the document's `outliers`. Rejects with a PinbenchError if there is no result of a node.
  */
 export const fleet = forCallers(async ({ results, ...options }: FleetOptions): Promise<FleetDocument> => {
   const paths: readonly unknown[] = Array.isArray(results) ? results : [results];

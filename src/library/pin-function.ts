@@ -13,9 +13,9 @@ export interface PinOptions extends Options<typeof pinSettings> {
 }
 
 /**
- * Measures the cost of allocating pinned memory as `pinbench pin` does, and returns the document of its --json. A
- * refused method does not reject: see its `pools` and `limits`. Wrong options or an unusable machine reject as a
- * PinbenchError. All memory is freed when the promise settles.
+ * Measures the cost of allocating pinned memory as `pinbench pin` does, and returns the document of its
+ * --json. A refused method does not reject: see the document's `pools` and `limits`. Wrong options or an
+ * unusable machine reject as a PinbenchError. All memory is freed when the promise settles.
  */
 export const pin = forCallers(
   async ({ signal = new AbortController().signal, ...options }: PinOptions = {}): Promise<Pinning> => {

@@ -7,11 +7,11 @@ import { callNow, fillRunSettings, readOptions } from "../settings/settings.js";
 import { runSettings, settingsInCellIds } from "../settings/table.js";
 import { forCallers, gpuAlone } from "./for-callers.js";
 
-/** What to measure and how: keys, values and defaults of `plan` in pinbench.config.json. */
+/** What to measure and how: as `plan` in pinbench.config.json, but the default `backend` is "cuda". */
 export type PlanOptions = Omit<Options<typeof runSettings>, "cells">;
 
 export interface RunOptions extends PlanOptions {
-  /** Exactly these cells, by their ids in results. */
+  /** Only these cells, with their host controls, by their ids in results. */
   cells?: readonly string[];
   /** Ends the run early: its document has the results so far, and the status "aborted". */
   signal?: AbortSignal;
@@ -30,9 +30,9 @@ export interface RunProgress {
 }
 
 /**
- * Measures copies as `pinbench run` does, and returns the document of its --json. It prints nothing, and reads no
- * configuration and no arguments. A cell that fails does not reject: see its `outcome`. Wrong options or an unusable
- * machine reject as a PinbenchError.
+ * Measures copies as `pinbench run` does, and returns the document of its --json. It prints nothing, and
+ * reads no configuration and no arguments. A cell that fails does not reject: see the cell's `outcome`. Wrong
+ * options or an unusable machine reject as a PinbenchError.
  */
 export const run = forCallers(
   async ({ signal, onProgress, ...options }: RunOptions = {}): Promise<ResultDocument> => {

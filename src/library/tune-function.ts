@@ -10,7 +10,7 @@ import { openProbe } from "../tune/open-probe.js";
 import { tuneLoader } from "../tune/tune-loader.js";
 import { forCallers, gpuAlone } from "./for-callers.js";
 
-/** The flags of `pinbench tune`, with their defaults. Give one of `command`, `torch`, `sample` and `data`. */
+/** Flags of `pinbench tune`; default backend: "cuda". Give `command`, `torch`, or `sample` and/or `data`. */
 export interface TuneOptions extends Omit<Options<typeof tuneSettings>, "go"> {
   /**
    * A training job, such as `["python", "train.py"]`: runs with stdin, stdout and stderr of this process while settings

@@ -95,7 +95,7 @@ class LoadWork {
   #atNs: number[] = [];
   #unitsEach = 0;
 
-  /** Drops pieces before the last visit, except the latest, which marks where the next one begins. */
+  /** Adds pieces and drops earlier ones, except the latest, at whose end the first new one begins. */
   add({ atNs, unitsEach }: { atNs: Float64Array; unitsEach: number }): void {
     this.#atNs = [...this.#atNs.slice(-1), ...atNs];
     this.#unitsEach = unitsEach;

@@ -32,7 +32,7 @@ export class CellProgress {
   /** Number of timed copies in all verified visits, and how many of them were proven right. */
   copies = 0;
   provenCopies = 0;
-  /** For scattered blocks: CPU time of a worker per block (bidir: of all its blocks), one figure per sample. */
+  /** For scattered blocks: a worker's CPU time per block (bidir: mean of both directions), one per sample. */
   #blockHostNs: number[] = [];
   /** For a cell with a load: the load's rates in each visit. */
   loadVisits: LoadVisit[] = [];
@@ -68,7 +68,7 @@ export class CellProgress {
     return Math.max(...this.stats.map((stats) => stats.relativeHalfWidth ?? Number.POSITIVE_INFINITY));
   }
 
-  /** Adds the measurements of a visit; drops the samples if data was wrong. */
+  /** Adds the measurements of a visit, but not its samples if data was wrong. */
   add(result: MeasureResult, round: number): void {
     this.checkedBytes += result.verification.checkedBytes;
     this.copies += result.verification.copies;

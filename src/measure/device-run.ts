@@ -85,8 +85,8 @@ export class DeviceRun {
   }
 
   /**
-   * Opens the device and reserves memory for its cells. Rejects with the driver's error if the device cannot be opened;
-   * refused memory only fails the cells that need it.
+   * Opens the device and reserves memory for its cells. Rejects with the driver's error or a PinbenchError.
+   * Memory that the driver refuses only fails the cells that need it.
    */
   async *open(options: DeviceRunOptions): AsyncGenerator<RunEvent, void> {
     const { plan, backend, signal } = options;
@@ -223,7 +223,7 @@ export class DeviceRun {
     };
   }
 
-  /** Starts the worker processes once per run. If one fails, the cells that need it fail when measured. */
+  /** Starts the worker processes, for all cells. If one fails, the cells that need it fail when measured. */
   async *#startWorkers(
     session: NativeSession,
     { plan, backend, createRendezvous }: DeviceRunOptions,
@@ -317,8 +317,8 @@ function reservation({ need: { hostBytes, devicesAtOnce, placementsAtOnce } }: P
 }
 
 /**
- * Fails the cells that need most of a memory that was refused, or all if the amount is not the reason. Returns the
- * others.
+ * Fails the cells with the largest need of the refused memory, or all cells if the amount is not the reason.
+ * Returns the others.
  */
 function failLargest(
   cells: readonly CellProgress[],

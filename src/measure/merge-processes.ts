@@ -9,8 +9,8 @@ import { addPayOff, pinningRecord } from "./cold-start.js";
 
 /**
  * Joins the documents of processes that measured the same cells in turn. Each cell has the median of the processes'
- * medians, the interval between them, and all samples. `planned` is the whole run's document before measuring; without
- * processes it is returned unchanged.
+ * medians, the interval from these medians, and all samples. `planned` is the whole run's document before
+ * measuring; without processes it is returned unchanged.
  */
 export function mergeProcesses(
   planned: ResultDocument,
@@ -145,8 +145,8 @@ function mergeDistributions(parts: readonly Distribution[]): Distribution {
 const fewestForInterval = 3;
 
 /**
- * The 95 % interval between medians of processes: by order statistics from 6 processes on, which assume no
- * distribution; below that by Student's t on logarithms. Null below 3 processes, or with a 0 among fewer than 6.
+ * The 95 % interval from the medians of processes: from 6 processes on by order statistics, which assume no
+ * distribution; below that by Student's t on logarithms. Null below 3 processes, or with a 0 below 6.
  */
 export function intervalBetween(medians: readonly number[]): { low: number; high: number } | null {
   const ranked = medianInterval(medians);

@@ -21,7 +21,7 @@ export class ProcessSeries {
     this.#planned = new Run(prepared).document();
   }
 
-  /** Number of processes that have measured the whole plan. */
+  /** Number of results so far, one per process. */
   get done(): number {
     return this.#documents.length;
   }

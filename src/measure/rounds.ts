@@ -67,8 +67,8 @@ export interface RoundsSoFar {
 
 /**
  * Measures cells in interleaved rounds: first the minimum number of samples for every cell, then more for cells with
- * wide intervals, as long as `budgetNs` lasts and the precision is within reach. After an abort, cells keep their
- * results. A sticky error fails its cell and skips all remaining ones.
+ * wide intervals, as long as `budgetNs` lasts and, with `givesUp`, the precision is within reach. After an
+ * abort, cells keep their results. A sticky error fails its cell and skips all remaining ones.
  */
 export async function* measureInRounds(
   measure: Measure,
@@ -120,7 +120,7 @@ export async function* measureInRounds(
   }
 }
 
-/** Cells that differ only in the device are measured at the same time. */
+/** Groups `together` cells that differ only in the device: they are measured at the same time. */
 function concurrentCells(cells: readonly CellProgress[]): ConcurrentCells[] {
   const keyOf = ({ cell }: CellProgress) => (cell.together === undefined ? cell.id : idWithoutDevice(cell));
   return [...groupBy(cells, keyOf).values()];
@@ -148,7 +148,7 @@ interface VisitOptions {
   verify: Verifying;
 }
 
-/** A failed cell records its error, and affects only the cells that are measured at the same time. */
+/** A failed cell records its error, and ends the cells that are measured at the same time. */
 async function measureConcurrent(
   measure: Measure,
   together: ConcurrentCells,

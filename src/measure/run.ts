@@ -53,15 +53,15 @@ export class Run {
 
   /**
    * Measures until all cells are done or `signal` is aborted. The status is then "complete", "aborted", or "failed" if
-   * a device could not be measured at all. Rejects with a PinbenchError for problems that the user can fix, such as a
-   * wrong NUMA node or too little free device memory.
+   * a device could not be opened or lost its context. Rejects with a PinbenchError for problems that the user
+   * can fix, such as a wrong NUMA node or too little free device memory.
    */
   async *measure(signal: AbortSignal): AsyncGenerator<RunEvent, void> {
     const { plan, backend, createRendezvous, sharing } = this.#identity;
     const startedMs = performance.now();
     for (const [i, stage] of this.#stages.entries()) {
       const leftNs = plan.stopping.budgetNs - (performance.now() - startedMs) * 1e6;
-      // If a stage exceeds its share, later stages get less time, but at least the minimum number of samples.
+      // The stages left share the time left equally. Without any, a stage takes the minimum number of samples.
       const budgetNs = leftNs / (this.#stages.length - i);
       // Skips further nodes when the budget is used up: each device already has figures for one node.
       if (leftNs <= 0 && stage.devices.every(({ isFirst }) => !isFirst)) {

@@ -98,12 +98,12 @@ export class Stage {
     }
   }
 
-  /** Its devices' cells in the plan's order. */
+  /** The cells of its devices, one device after the other. */
   #cells() {
     return this.devices.flatMap(({ cells }) => cells);
   }
 
-  /** Whether a driver loads the kernels, which run on the reading device, shows only in an open context. */
+  /** Whether a driver loads the kernels shows only in an open context. The peer runs `kernel-read`. */
   #skipWithoutKernels(): void {
     for (const progress of this.#cells().filter(({ isOpen }) => isOpen)) {
       const { memory, path, peer } = progress.cell;
@@ -229,7 +229,7 @@ export function stagesOf(devices: readonly DeviceRun[], { need }: Pick<Plan, "ne
   return [...groups.values()].map((group) => new Stage(group));
 }
 
-/** No step of a search begins later than this after the first, whatever the budget. */
+/** No step of a search begins later than this after the first, or than the budget if that is longer. */
 const mostSearchNs = 60e9;
 
 /** Share of the remaining time that a step of a search may use beyond its cells' first samples. */

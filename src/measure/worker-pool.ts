@@ -51,7 +51,7 @@ interface Worker {
 
 /**
  * The worker processes of a device. They copy like the threads of its session: each replaces one thread per direction,
- * with its own context. They start once per run. If one fails, only the cells that need it fail.
+ * with its own context. They serve all cells. If one fails, only the cells that need it fail.
  */
 export class WorkerPool {
   readonly #options: WorkerPoolOptions;
@@ -149,7 +149,7 @@ export class WorkerPool {
     setTimeout(() => this.close(), patienceMs).unref();
   }
 
-  /** Resolves when all of them are gone. */
+  /** Resolves when all of them are gone, or after 10 s. */
   async close(): Promise<void> {
     await Promise.all(this.#workers.map(({ process }) => process.close(!this.#isAborted)));
   }

@@ -84,7 +84,7 @@ export class WorkerProcess {
     for (const { reject } of this.#pending.splice(0)) reject(this.#failure ?? error);
   }
 
-  /** Ends it. With `isOrderly` it frees its memory first, otherwise it drops its work. Resolves when it is gone. */
+  /** Ends it; with `isOrderly` it frees its memory first. Resolves when it is gone, or after 10 s. */
   async close(isOrderly: boolean): Promise<void> {
     const closed =
       isOrderly && this.#failure === null && !this.#isClosing ? this.call("close") : Promise.resolve();

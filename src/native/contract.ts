@@ -1,7 +1,7 @@
 /**
  * The hand-written interface of the compiled addon, between TypeScript (policy) and C++ (mechanism). Times are in
  * nanoseconds, sizes in bytes, both plain numbers (2^53 bytes or 104 days suffice). Every measuring call is
- * asynchronous, and after `abort()` ends early with its results.
+ * asynchronous, and `abort()` ends it early.
  */
 
 import type { DeviceProcess } from "../host/other-programs.js";
@@ -25,7 +25,7 @@ import type {
   WeightsRequest,
 } from "./loader-contract.js";
 
-/** How host memory is allocated. Staged and host copies use a pageable arena; mapped ones use a pinned arena. */
+/** How host memory is allocated. Staged, host and system copies use a pageable arena, mapped a pinned one. */
 export type ArenaKind = "pageable" | "pinned" | "registered" | "write-combined" | "file" | "file-registered";
 
 /** Allocation methods whose cost is timed. */
@@ -111,7 +111,7 @@ export interface NativeSession {
   reserveHost(kind: ArenaKind, geometry: ArenaGeometry): Promise<ArenaReport>;
   /** Allocates device memory. All arenas of a session share one chunk size. `copies` is 2 for d2d and p2p. */
   reserveDevice(geometry: ArenaGeometry, copies: 1 | 2): Promise<undefined>;
-  /** Allocates rings of pinned slots for staged and host copies, one per worker. */
+  /** Allocates rings of pinned slots for staged, host and gathered copies, one per worker. */
   reserveStaging(ring: StagingRing): Promise<undefined>;
   measure(request: MeasureRequest): Promise<MeasureResult>;
   /** Time to allocate one buffer, ready to copy from, and to free it. Pageable is new memory, touched by one thread. */
@@ -292,7 +292,7 @@ export interface MeasureResult {
   /** One entry per direction: two for bidir (h2d, d2h), otherwise one. */
   columns: SampleColumns[];
   /**
-   * Number of compared bytes, and every wrong buffer (at most 8 are described). In host cells, h2d compares each slot
+   * Number of compared bytes, and the wrong buffers (at most 8). In host cells, h2d compares each slot
    * with its last piece (offsets are within the ring), d2h each piece of a buffer.
    */
   verification: Verification;

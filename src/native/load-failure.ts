@@ -27,7 +27,7 @@ export interface FailedCandidate extends AddonCandidate {
   failure: LoadFailure;
 }
 
-/** Node's names of architectures, by e_machine of an ELF header: this one, and the likeliest other. */
+/** Node's names of architectures, by e_machine of an ELF header. */
 const machines: Readonly<Record<number, string>> = { 62: "x64", 183: "arm64" };
 
 /**

@@ -27,7 +27,7 @@ export interface LoaderOptions {
   sampleBytes: number;
   /** CPU time spent computing a sample, in ns; 0 only writes it. */
   sampleCostNs: number;
-  /** Files to read, one whole file per sample. `seed` shuffles their order again each round. May be empty. */
+  /** Files to read, each whole for one sample; the session's seed shuffles them each pass. May be empty. */
   files: string[];
   /**
    * First index in the endless sequence of samples, and the distance between two. Sessions with one seed use the files

@@ -86,7 +86,7 @@ export type ProbeOutcome =
   | { kind: "crashed"; signal: NodeJS.Signals }
   | { kind: "ended"; exitCode: number | null }
   | { kind: "hung" }
-  /** No process could be started to try it. */
+  /** No process got as far as trying it. */
   | { kind: "untried" };
 
 /**

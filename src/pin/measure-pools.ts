@@ -48,8 +48,8 @@ const mostInPiecesBytes = 1024 * MiB;
 const watchedWays = ["host-alloc", "register"] as const;
 
 /**
- * Measures all pools once, small ones first, to learn how long large ones take. Then repeats the cheap ones and the
- * best candidates in turns, while there is time. Results can be read while measure() runs.
+ * Measures all pools once, small ones first, to learn how long large ones take. Then repeats all methods of a
+ * size, or else its fastest ones, in turns, while there is time. Results can be read while measure() runs.
  */
 export class PoolMeasurement {
   readonly pools: readonly PoolObservations[];

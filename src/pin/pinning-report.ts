@@ -303,7 +303,7 @@ function omissionNotes({ pools }: Pinning): Note[] {
   return reasonNotes(left, reasonOf, poolsText, "left out", "muted");
 }
 
-/** Notes on limits, refused or unmeasured pools, and memory that was not freed. */
+/** Notes on limits, refused pools, and what was left out. */
 function pinningNotes({ pools, limits, omitted }: Pinning): Note[] {
   const refused = pools.filter(
     (pool) => pool.outcome === "refused" && !limits.some(({ way }) => way === pool.way),

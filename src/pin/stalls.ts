@@ -10,7 +10,7 @@ const periodNs = 1e6;
 /** Delay from which an answer is a stall; waking a thread takes about 0.1 ms. */
 const leastStallNs = 1e6;
 
-/** Waits that a server can tolerate: most operations in a model's step take longer. */
+/** Waits below this count as tolerable for a server. */
 export const bearableStallNs = 10e6;
 
 /** Delays of answers by call; calls with fewer than two answers are left out. */
@@ -34,8 +34,8 @@ export function longestStallNs(calls: readonly CallStalls[]): number {
 }
 
 /**
- * The largest pieces whose stalls, like those of all smaller pieces of the method, a server can tolerate; of two equal
- * ones the faster method. Null for none. `pieces` ascend.
+ * The largest pieces whose stalls, like those of all smaller pieces of the method, a server can tolerate; of
+ * two equal ones the faster method. Null for none.
  */
 export function bearablePieces({ pieces }: PinningStalls): PinningStalls["pieces"][number] | null {
   const bearable = pieces.filter(({ way, pieceBytes }) =>

@@ -42,9 +42,9 @@ export interface Axes extends BlockAxes {
   workerKinds: readonly WorkerKind[];
   /** Whether to measure the devices at the same time, in addition to each alone. */
   together: boolean;
-  /** Memory to measure on all devices at once, in throughput mode only; null for all requested kinds. */
+  /** Memory to measure on all devices at once, only in throughput mode; null for all kinds and modes. */
   togetherMemory: readonly Memory[] | null;
-  /** A preset's sizes for latency; null if they equal those for throughput. */
+  /** A preset's sizes and memory for latency; null if they are those for throughput. */
   latency: Preset["latency"] | null;
   /** Always includes "none": a copy's loss during a load is relative to it. */
   besides: readonly Beside[];
@@ -172,8 +172,8 @@ function checkAxes(settings: RunSettings): void {
 }
 
 /**
- * Directions and kinds of memory to combine; device memory only goes with d2d. Missing ones follow from the others or
- * the preset. Throws a usage error for a requested value that no cell would use.
+ * Directions and kinds of memory to combine; device memory goes only with d2d and p2p. Missing ones follow
+ * from the others or the preset. Throws a usage error for a requested value that no cell would use.
  */
 function resolveRoutes(
   settings: RunSettings,

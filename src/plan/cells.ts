@@ -79,7 +79,7 @@ export function rotationLength(
   return Math.max(2, Math.ceil((cachesPerColdPool * cacheBytes) / bytesPerTurn));
 }
 
-/** Whether a cell uses a kernel, apart from that of mapped memory. */
+/** Whether a cell uses a kernel, apart from that of mapped and system memory. */
 export function takesKernel(cell: Pick<Cell, "path" | "chunks" | "beside" | "blockWay">): boolean {
   const { path, chunks, beside, blockWay } = cell;
   const isLoad = beside === "compute" || beside === "memory";
@@ -116,9 +116,9 @@ function skipReason(cell: Cell, device: PlanDevice, facts: PlanFacts): string | 
 const mostControlBytes = 64 * MiB;
 
 /**
- * Adds controls for copies of pageable and staged memory to the cells, in measuring order. For each device, direction
- * (both for bidir) and number of workers, that is a `host` cell with the largest of their sizes up to 64 MiB, or else
- * the smallest. Adds none if `host` cells or NUMA nodes were requested.
+ * Adds controls for cold throughput of pageable and staged memory to the cells, in measuring order. For each
+ * device, direction (both for bidir) and number of workers, that is a `host` cell with the largest of their
+ * sizes up to 64 MiB, or else the smallest. Adds none if `host` cells or NUMA nodes were requested.
  */
 export function withHostControls(cells: readonly PlannedCell[], facts: PlanFacts): PlannedCell[] {
   if (cells.some((cell) => cell.memory === "host" || cell.memoryNode !== undefined)) return [...cells];

@@ -52,8 +52,8 @@ export function usesStagingRing(cell: Pick<Cell, "memory" | "blockWay">): boolea
 }
 
 /**
- * Most copies of a worker in one sample: with --verify every, none may overwrite another. A warm cell then has single
- * copies, and a host cell as many as its slots hold, at least one.
+ * Most copies of a worker in one sample: with --verify every, none may overwrite another. A warm cell then
+ * has single copies, and a `host` cell of direction h2d as many as its slots hold, at least one.
  */
 export function mostCopiesOfSample(cell: RotatingCell, verify: Verifying): number {
   if (verify !== "every") return Number.POSITIVE_INFINITY;
@@ -63,8 +63,8 @@ export function mostCopiesOfSample(cell: RotatingCell, verify: Verifying): numbe
 }
 
 /**
- * The cell with an extra buffer if every copy is compared: copies outside a sample's window, which keep several flows
- * loaded, need one.
+ * The cell, with an extra buffer if it has several flows and every copy is compared: copies outside a
+ * sample's window, which keep the flows loaded, need one.
  */
 export function withSpareBuffer<Planned extends RotatingCell>(cell: Planned, verify: Verifying): Planned {
   const hasSpare = verify === "every" && (cell.direction === "bidir" || cell.together !== undefined);
@@ -150,7 +150,7 @@ export function planProcessArenas(cells: readonly RotatingCell[]): PlannedArenas
   });
 }
 
-/** The largest need of each thread: lists of blocks are kept for the next cell. */
+/** The largest need of each thread, summed: lists of blocks are kept for the next cell. */
 function blocksOfThreads(cells: readonly RotatingCell[]): number {
   const inBlocks = cells.filter(({ blockBytes }) => blockBytes !== undefined);
   let blocks = 0;
@@ -250,8 +250,8 @@ export function memoryNeed(
 }
 
 /**
- * Host memory per block of a call: a kernel needs both addresses in pinned memory; other methods need addresses in
- * ordinary memory, and data to compare. For small blocks that exceeds their bytes.
+ * Host memory per block of a call: a kernel needs both addresses in pinned memory; all methods need addresses
+ * in ordinary memory, and data to compare. For small blocks that exceeds their bytes.
  */
 const listedBlockBytes = 16;
 const blockHostBytes = 64;

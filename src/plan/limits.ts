@@ -84,7 +84,6 @@ export function doesNotFit({ reason, hint }: Excess): PinbenchError {
   return new PinbenchError("limit", `The plan does not fit this machine: ${reason}.`, { hint });
 }
 
-/** Resources of a load on host memory. */
 export interface HostLoad extends Pick<LoadOptions, "hostBytes"> {
   copyThreads: number;
 }

@@ -57,7 +57,6 @@ export interface Plan {
   processArenas: PlannedArenas[];
   /** Memory that the run uses at one time. */
   need: MemoryNeed;
-  /** The resources of a load on the host's memory. */
   hostLoad: HostLoad;
   maxPinnedBytes: number;
   pinningSizesBytes: number[];
@@ -120,7 +119,6 @@ interface Choice {
   draft: Draft;
 }
 
-/** Plans all listed cells, or throws. */
 function fromList(settings: RunSettings, ids: readonly string[], facts: PlanFacts): Choice {
   const { devices, cells, notes } = listCells(ids.map(parseCellId), facts);
   const draft = draftWithControls(cells, devices, settings, facts);

@@ -16,7 +16,7 @@ export const leastRounds = 6;
 
 const samplesPerExtraRound = 4;
 
-/** Shortest throughput sample in ns: a synchronisation of 10 µs is then 0.2 % of it. */
+/** Intended length of short throughput samples in ns: a synchronisation of 10 µs is then 0.2 % of it. */
 const sampleNs = 5e6;
 
 const maxCopiesPerSample = 4096;

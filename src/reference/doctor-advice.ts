@@ -42,7 +42,7 @@ function ratesOf({ stats }: CellResult): number[] {
   return stats.map(({ bandwidthGBps }) => bandwidthGBps.median);
 }
 
-/** Expects of a link that trained down what its best speed carries. */
+/** For a link that trained down, expects the rate over its best speed. */
 function expectationFor({ name, link }: DeviceRecord, emulated: boolean): Expectation | null {
   if (link === null) return null;
   const { generation, width, maxGeneration, maxWidth } = link;

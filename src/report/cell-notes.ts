@@ -100,7 +100,7 @@ function loadNotes({ load }: ResultDocument["run"]): Note[] {
   return clauses.length === 0 ? [] : [note(`during the run ${listed(clauses)}`, "warning")];
 }
 
-/** In the order of counting; "null" means that a cell was not reached. */
+/** In the order of counting; "null" means an unfinished cell. */
 const outcomeName: Readonly<Record<`${CellResult["outcome"]}`, string>> = {
   converged: "converged",
   budget: `not converged (${sign.notConverged})`,

@@ -15,7 +15,7 @@ import { inOrder, memories, workerKinds } from "../settings/choices.js";
 import { formatDuration, formatSize, formatSizeRounded } from "../settings/units.js";
 import { ascending } from "../stats/order-statistics.js";
 
-/** The output of `--dry-run --json`: the plan with its basis, and the number of runs. */
+/** The output of `--dry-run --json`: the plan with its settings, and the number of runs. */
 export function planDocument(
   { settings, candidates: _, ...plan }: Plan,
   runs: number,

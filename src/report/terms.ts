@@ -5,8 +5,8 @@ import { PinbenchError } from "../errors.js";
 import { type Term, termGroups } from "./term-groups.js";
 
 /**
- * A key shared by all forms of a term. It ignores case, a number at the end ("device 0"), ASCII spellings of signs, the
- * number of workers ("x16"), and the memory in a share of the link.
+ * A key shared by all forms of a term. It ignores case, a number at either end ("device 0"), ASCII spellings
+ * of signs, the number of workers ("x16"), and the memory in a share of the link.
  */
 function keyOf(word: string): string {
   return asciiText(word)

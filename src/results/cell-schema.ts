@@ -41,12 +41,12 @@ const distributionSchema = z.object({
   min: finite,
   max: finite,
   /**
-   * Stopping interval of the median, about 95 % (order statistics); null below 6 samples. For several processes, the 95
-   * % interval between their medians; null below 3 processes.
+   * Stopping interval of the median, about 95 % (order statistics); null below 6 samples. With `run --runs`,
+   * the 95 % interval between the processes' medians; null below 3 of them.
    */
   low: finite.nullable(),
   high: finite.nullable(),
-  /** For several processes: the median of each, in order; `median` is their median. */
+  /** With `run --runs`: the median of each process, in order; `median` is their median. */
   processMedians: z.array(finite).optional(),
 });
 
@@ -62,13 +62,13 @@ const statsSchema = z.object({
   relativeHalfWidth: ratio.nullable(),
   /** For latency cells only, in microseconds a copy. */
   latencyUs: distributionSchema.extend({ p90: finite, p99: finite }).nullable(),
-  /** Median bandwidth over the link's limit; null if that is unknown, and for d2d, the sum and latency cells. */
+  /** Median bandwidth over the link's limit; null if that is unknown, and for d2d, p2p, sums and latency. */
   linkShare: ratio.nullable(),
 });
 
 const samplesSchema = z.object({
   direction: directionMoved,
-  /** For several processes: the index of this one. Each calibrates its samples by itself. */
+  /** With `run --runs`: the index of the process. Each process calibrates its samples by itself. */
   process: count.optional(),
   /** Bytes of one sample, each counted once. In d2d the rate counts each twice, because it is read and written. */
   bytesPerSample: count,
@@ -106,7 +106,7 @@ export const variantSchema = z.object({
   beside: z.enum(besides).exclude(["none"]).optional(),
   /** Number of chunks per copy; a kernel on another stream follows each chunk. Absent for plain copies. */
   chunks: count.optional(),
-  /** Bytes of a block, shuffled on both sides, and the method. Absent for copies in one piece. */
+  /** Size of the blocks, which are shuffled on both sides, and the method. Absent for copies in one piece. */
   blockBytes: count.optional(),
   blockWay: z.enum(blockWays).optional(),
   /** NUMA nodes of the threads and of host memory; absent for the device's own, or the node of --numa. */
@@ -151,7 +151,7 @@ export const cellResultSchema = z.object({
       lastLevelCacheSource: z.string(),
     })
     .nullable(),
-  /** 0 before the cell is calibrated; for several processes, that of the first. */
+  /** 0 before the cell is calibrated; with `run --runs`, that of the first process. */
   copiesPerSample: count,
   samples: z.array(samplesSchema),
   stats: z.array(statsSchema),

@@ -9,8 +9,8 @@ export type FingerprintParts = Pick<
 };
 
 /**
- * Facts that comparable results share, one string each; null if unknown. They identify no machine (no host name, no
- * UUID), so equal nodes have equal fingerprints.
+ * Facts in which comparisons look for differences, one string each; null if unknown. They identify no machine
+ * (no host name, no UUID), so equal nodes have equal fingerprints.
  */
 export function fingerprint(parts: FingerprintParts): Record<string, string | null> {
   const { devices, host } = parts;

@@ -40,7 +40,7 @@ export const historyEntrySchema = z.object({
   /** From the result of the check's first run. */
   fingerprint: z.record(z.string(), z.string().nullable()),
   machine: machineNamesSchema,
-  /** As in a result's settings: "every" shortens samples, so figures differ. Absent if no run of the check began. */
+  /** As in a result's settings: "every" shortens samples, so figures differ. */
   verify: z.enum(verifyings).optional(),
   series: z.array(seriesSchema),
 });

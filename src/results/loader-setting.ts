@@ -67,7 +67,7 @@ export function loaderKeywords(
   };
 }
 
-/** Arguments for copying a batch; empty if nothing was pinned, or for a running job, whose copies are not visible. */
+/** Arguments for a copy; empty if pinning is not possible, or for a running job, whose copies are hidden. */
 export function copyKeywords(
   { kind, pinningOff }: Tuning["probe"],
   { nonBlocking }: LoaderSetting,

@@ -5,9 +5,9 @@ interface CellOverTime extends Pick<Cell, "direction"> {
 }
 
 /**
- * All bytes of a direction's samples over the sum of their durations, in GB/s: the rate of a program that makes all
- * these copies, slow ones included. "sum" adds both directions. In latency mode samples are one worker's copies, so the
- * rate is one worker's. `process` selects one process' samples. Null without samples.
+ * All bytes of a direction's samples over the sum of their durations, in GB/s: the rate of a program with all
+ * these copies, slow ones included. "sum" adds both directions. In latency mode samples are one worker's
+ * copies, so the rate is one worker's. `process` selects one process of `run --runs`. Null without samples.
  */
 export function overTimeGBps(
   cell: CellOverTime,

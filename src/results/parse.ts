@@ -121,9 +121,9 @@ function faultOfFigures(stats: readonly Figures[]): string | null {
   return null;
 }
 
-/** GB/s in each direction: twice the rate of NVLink-C2C or PCIe 7. */
+/** In GB/s, each direction: no link between host and device is half as fast. */
 const mostOfLink = 2e3;
-/** GB/s of copies within and between devices, and of a CPU's, which may run from its caches. */
+/** In GB/s: copies within or between devices, or by a CPU, which may run from its caches. */
 const mostElsewhere = 1e5;
 /** In µs; a copy needs at least one driver call. */
 const leastLatencyUs = 1e-3;

@@ -93,9 +93,9 @@ const deviceSchema = z.object({
 const payOffCopiesSchema = z.object({ h2d: count.nullable(), d2h: count.nullable() });
 
 /**
- * Number of one-worker copies of a size after which a buffer pays off against a pageable one, including allocating and
- * freeing; 0 if it costs no more. Null unless all of it was measured, and copies from pinned memory are clearly faster,
- * in other processes too.
+ * Number of one-worker copies of a size after which a buffer pays off against a pageable one, including
+ * allocating and freeing; 0 if it costs no more. Null unless all of it was measured, and copies from pinned
+ * memory are clearly faster, by 5 % or more.
  */
 const payOffSchema = z.object({ pinned: payOffCopiesSchema, registered: payOffCopiesSchema });
 
@@ -201,7 +201,7 @@ export const resultSchema = z.object({
   cudaVersion: z.string().nullable(),
   host: hostSchema.nullable(),
   devices: z.array(deviceSchema),
-  /** The facts that comparable results share, one string each. */
+  /** The facts in which comparisons look for differences, one string each. */
   fingerprint: z.record(z.string(), z.string().nullable()),
   plan: z
     .object({

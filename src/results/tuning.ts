@@ -43,7 +43,7 @@ const scoreSchema = z.object({
   /** 95 % interval; an end is null if too few batches arrived for it. */
   low: z.number().nonnegative().nullable(),
   high: z.number().positive().nullable(),
-  /** False for a rough figure: the trial ended before all batches made ahead of its start had arrived. */
+  /** False for a rough figure: up to the trial's end, batches arrived that were made before its start. */
   isSettled: z.boolean(),
 });
 

@@ -3,9 +3,9 @@ import { cellId, variantKeys } from "./cell-id.js";
 import type { Cell, VariantFields } from "./cell-schema.js";
 
 /**
- * Kinds of cells in the order of tables: copies alone ("plain", by threads or processes), on several devices at once,
- * between two devices, during a load, in chunks followed by kernels, in scattered blocks, in blocks during a load, or
- * with chosen NUMA nodes.
+ * Kinds of cells in the order of tables: copies alone ("plain", by threads or processes), during a load, in
+ * chunks followed by kernels, in scattered blocks, in blocks during a load, on several devices at once,
+ * between two devices, or with chosen NUMA nodes.
  */
 export const variants = [
   "plain",

@@ -97,7 +97,7 @@ export const weightsWays = [
 ] as const;
 export type WeightsWay = (typeof weightsWays)[number];
 
-/** Calls made while another thread of the process pins memory: a kernel of 4 KiB, and a copy of 4 KiB. */
+/** Calls made while another thread of the process pins memory: a kernel that fills 4 KiB, a copy of 4 KiB. */
 export const watchedCalls = ["launch", "small-copy"] as const;
 export type WatchedCall = (typeof watchedCalls)[number];
 

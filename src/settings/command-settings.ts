@@ -68,7 +68,7 @@ const allDevices = setting("--device <list>", "devices to measure: 0, 0,1 or all
 const turn = {
   waitNs: setting(
     "--wait [time]",
-    "wait until no other program uses the devices, first come, first served; after this time exit with 4",
+    "wait until no other program uses the devices, first come, first served; after this time, if given, exit with 4",
     kind.turnWait,
   ),
   deadlineNs,

@@ -112,11 +112,11 @@ export const configurationSchema = section({
     .min(1, runsText)
     .max(mostRuns, runsText)
     .describe(
-      "Fresh processes that pinbench check measures with, and as many again to confirm (up to 24 if single runs are slow).",
+      "Fresh processes that pinbench check measures with, and as many more to confirm (up to 24 more if single runs are slow).",
     )
     .exactOptional(),
   thresholds: thresholdsSchema.exactOptional(),
-  strict: trueOrFalse("Whether undecided cells fail the check.").exactOptional(),
+  strict: trueOrFalse("Whether a figure that the candidate lacks fails the check.").exactOptional(),
 });
 
 /** The keys of each section, by its path in the file. */

@@ -189,7 +189,7 @@ function shownPath(path: string): string {
   return short.startsWith("..") || folder === "/" ? path : short;
 }
 
-/** Null if it was removed, where pinbench can still measure. */
+/** Null if it was removed; pinbench can still measure. */
 function workingDirectory(): string | null {
   try {
     return process.cwd();

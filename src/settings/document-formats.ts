@@ -42,13 +42,13 @@ export type DocumentName = keyof typeof documentFormats;
 export type Formats = Readonly<Record<string, `.${string}` | null>>;
 export type FormatOf<Name extends DocumentName> = keyof (typeof documentFormats)[Name] & string;
 
-/** The choices of `--format`, without a single chart, which needs a file. */
+/** The choices of `--format`: all but svg, which needs a file. */
 export function formatNames<Name extends DocumentName>(name: Name): Exclude<FormatOf<Name>, "svg">[] {
   const names = Object.keys(documentFormats[name]) as FormatOf<Name>[];
   return names.filter((format): format is Exclude<FormatOf<Name>, "svg"> => format !== "svg");
 }
 
-/** The format of an `--output` path by its extension, in any case. Throws a usage error for others. */
+/** An `--output` path's format by its extension, in upper or lower case. Throws a usage error for others. */
 export function formatOfPath<Some extends Formats>(formats: Some, path: string): keyof Some & string {
   const extension = extname(path).toLowerCase();
   const format = Object.keys(formats).find((one) => formats[one] === extension);

@@ -279,7 +279,7 @@ export const onDemand = <const Flag extends string>(
   excludes: readonly string[] = [],
 ) => setting(flag, help, trueOrFalse, { default: false, excludes });
 
-/** Checks the type, because callers may not use TypeScript. */
+/** Checks the type, because callers may use plain JavaScript. */
 function ofType<Value>(type: "string" | "boolean", written: Value): Value {
   if (typeof written === type) return written;
   const allowed = type === "string" ? "text" : "true or false";

@@ -15,7 +15,7 @@ export const loadSettings = {
     "threads that fill pinned slots (1, and one per CPU up to 8)",
     kind.counts("threads"),
   ),
-  budgetNs: setting("--budget <time>", "time for passes beyond the first of each way (60s)", kind.time, {
+  budgetNs: setting("--budget <time>", "time for passes beyond the first of each method (60s)", kind.time, {
     default: 60e9,
   }),
 } as const;

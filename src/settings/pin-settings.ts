@@ -33,6 +33,6 @@ export const pinSettings = {
   budgetNs: setting("--budget <time>", "time for all of it (60s)", kind.time, { default: 60e9 }),
   numa: {
     ...measuringSettings.numa,
-    help: "local, or the node to run on and take memory from (local)",
+    help: "NUMA node to run on and take memory from: local (the GPU's) or a number (local)",
   },
 } as const;

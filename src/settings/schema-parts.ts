@@ -4,7 +4,7 @@ export const count = z.number().int().nonnegative();
 /** Nanoseconds; at most 30 years, so that sums stay finite. */
 export const nanoseconds = z.number().nonnegative().max(1e18);
 
-/** Figures in GB/s or µs beyond these are impossible, and their ratios may not be finite. */
+/** Figures in GB/s or µs beyond these are impossible, and their ratios can be infinite. */
 export const leastFigure = 1e-9;
 export const mostFigure = 1e12;
 

@@ -3,7 +3,7 @@
  * `read` makes the value that pinbench uses.
  */
 export interface Kind<Value, Written> {
-  /** Its form in a configuration: one value, only text, a list, a name from `choices`, or true and false. */
+  /** Its form in a configuration: one value, only text, a list, a name from `choices`, or true or false. */
   readonly form: "value" | "text" | "list" | "choice" | "switch";
   /** Completes "must be …" in messages. */
   readonly allowed: string;
@@ -33,7 +33,7 @@ export interface Setting<Value, Written, Default> {
   readonly default: Default;
   /** For repeatable flags: adds a value to earlier ones; throws a usage error if they contradict. */
   readonly add?: (earlier: Default, value: Value) => Default;
-  /** Help for "--no-…" of a switch that can be turned on and off. */
+  /** Help for the flag's form "--no-…", if it has one. */
   readonly helpOfNo?: string;
   /** Keys of the same table that may not be combined with it. */
   readonly excludes?: readonly string[];
@@ -78,7 +78,7 @@ export function optionName(flag: string): string {
 
 type Details = "helpOfNo" | "excludes";
 
-/** A setting that may be given once; its default is null unless given. */
+/** A setting that may be given once; its default is null unless `more` has one. */
 export function setting<Value, Written, const Flag extends string, const Default extends Value | null = null>(
   flag: Flag,
   help: string,
@@ -98,7 +98,7 @@ export function gathered<Value, Written, const Flag extends string, All>(
   return { flag, help, kind: of, default: none, add };
 }
 
-/** A repeatable setting, whose value has all of them in order. */
+/** A repeatable setting, whose value is the list of all given values, in order. */
 export function repeatable<Value, Written, const Flag extends string>(
   flag: Flag,
   help: string,

@@ -104,7 +104,7 @@ export function unknownOption(name: string, known: readonly string[]): PinbenchE
   });
 }
 
-/** Parses a caller's value for an option; callers may not use TypeScript. Throws a usage error for an invalid value. */
+/** Parses an option's value, which may have any type in JavaScript. Throws a usage error if it is invalid. */
 export function readValue<Value, Written>(name: string, kind: Kind<Value, Written>, value: Written): Value {
   const { form, allowed } = kind;
   if (Array.isArray(value)) {

@@ -20,7 +20,7 @@ import { repeatable, setting, type Values } from "./setting.js";
 
 const backend = setting(
   "--backend <name>",
-  "auto takes the GPU, or the emulated device if there is none, but not for doctor, fleet run, a baseline or --json (auto)",
+  "auto takes the GPU, else the emulated device, except in doctor, fleet run, baseline, --value and --json (auto)",
   kind.choice(backendChoices),
   { default: "auto" },
 );
@@ -47,7 +47,7 @@ export const cellSettings = {
   backend,
   devices: setting(
     "--device <list>",
-    "devices to measure: 0, 0,1 or all (default: all with --together, direction p2p and preset fleet, else 0)",
+    "devices: 0, 0,1 or all (default: all with --together, --numa all, direction p2p or preset fleet, else 0)",
     kind.devices,
     { default: [0] },
   ),
@@ -110,14 +110,14 @@ export const mostSamples = 1e6;
 
 export const measuringSettings = {
   /** Relative half-width of the median's interval at which a cell has converged. */
-  precision: setting("--precision <percent>", "how narrow the median's interval must be (1%)", kind.share, {
+  precision: setting("--precision <percent>", "half-width of medians' intervals to reach (1%)", kind.share, {
     default: 0.01,
   }),
   /** Null takes the preset's budget. */
-  budgetNs: setting("--budget <time>", "time for measuring the whole sweep (8s; quick 250ms)", kind.wait),
+  budgetNs: setting("--budget <time>", "time to measure all cells (8s; quick 250ms, fleet 10s)", kind.wait),
   samplesPerCell: setting(
     "--samples <count>",
-    "a fixed number of samples a cell instead",
+    "samples per cell, whatever --precision and --budget; for latency per worker",
     kind.count("number of samples", 1, mostSamples),
   ),
   verify: setting(
@@ -140,7 +140,7 @@ export const measuringSettings = {
   ),
   numa: setting(
     "--numa <node>",
-    "local, the node to run on and take memory from, or all to compare them (local)",
+    "NUMA node to run on and take memory from: local (the GPU's), a number, or all to compare them (local)",
     kind.numaNode,
     { default: "local" },
   ),
@@ -172,10 +172,13 @@ export const judgingSettings = {
     "smallest drop that counts, such as 5%, or pageable=10% for one kind of memory (repeatable)",
     kind.threshold,
   ),
-  strict: kind.onDemand("--strict", "also fail groups without a figure in the candidate (exit code 6)"),
+  strict: kind.onDemand(
+    "--strict",
+    "also fail if the candidate lacks a figure that the baseline has (exit code 6)",
+  ),
   allowMismatch: kind.onDemand(
     "--allow-mismatch",
-    "compare different GPUs, or link widths of different slots",
+    "compare even if GPU model, number of GPUs, link width or --verify differ",
   ),
 } as const;
 
@@ -205,14 +208,17 @@ export const checkSettings = {
     "a folder of `pinbench baseline`, or a result of `pinbench run --output`",
     kind.text,
   ),
-  runs: runsOf("fresh processes (5); slow cells get as many again to confirm, at most 24 in doubt", null),
+  runs: runsOf(
+    "fresh processes; slow cells are measured again in as many more, in doubt in up to 24 more (5)",
+    null,
+  ),
   confirmAfterNs: setting(
     "--confirm-after <time>",
-    "wait before confirming, on a shared machine (0s)",
+    "wait this long before slow cells are measured again (0s)",
     kind.wait,
     { default: 0 },
   ),
-  update: kind.onDemand("--update", "write a new baseline, unless there is a regression"),
+  update: kind.onDemand("--update", "replace the baseline with this check, if it passes beyond doubt"),
   history: setting(
     "--history <folder>",
     "append this check's medians to a history, which pinbench history shows",
@@ -229,7 +235,7 @@ export const baselineSettings = {
   ),
   sessions: setting(
     "--sessions <count>",
-    "measure in N sessions, --every apart (1)",
+    "measure --runs in each of N sessions, --every apart (1)",
     kind.count("number of sessions", 1, 1000),
     { default: 1 },
   ),

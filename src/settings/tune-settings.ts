@@ -66,7 +66,7 @@ export const tuneSettings = {
   backend: cellSettings.backend,
   device: setting(
     "--device <list>",
-    "without Python: the device to copy to: one, such as 0 (0)",
+    "without Python: number of the GPU to copy to; further ranks use the others (0)",
     kind.oneDevice,
   ),
 } as const;

@@ -58,7 +58,7 @@ export interface LevelFit {
   outages: (Span & { size: number })[];
   /** Standard deviation of a value about its level. */
   deviation: number;
-  /** The last value minus the median of earlier ones at its level; null for a single value. */
+  /** The last value minus the median of the earlier ones at the last level; null for a single value. */
   newest: { size: number; before: number; isFar: boolean } | null;
 }
 

@@ -19,7 +19,7 @@ type TraceOptions = Pick<CommandSettings<"trace">, "skipNs" | "forNs" | "cupti" 
 /** Time after the end of --for by which processes have written their last sums. */
 export const lastWriteMs = 2500;
 
-/** A command in whose processes CUDA loads our library. It ends by itself, even if pinbench is killed. */
+/** A command in whose processes CUDA loads our library. It runs on if pinbench is killed. */
 export class TracedProgram {
   private constructor(
     readonly child: Child,

@@ -17,7 +17,7 @@ export async function openRankedProbe(ranks: number, open: (rank: number) => Pro
 
 /**
  * Runs each trial in all ranks at once. A batch counts as arrived once every rank has its own: training steps wait for
- * the slowest rank. All other figures are means over the ranks.
+ * the slowest rank. Most other figures are means over the ranks.
  */
 class RankedProbe implements Probe {
   readonly facts: ProbeFacts;

@@ -10,8 +10,8 @@ import {
   buildDocument,
   buildFailed,
   buildSkipped,
-  defaultSweepCells,
   MiB,
+  sweepCells,
 } from "../helpers/result-document.js";
 import { openTables, overhang, type ShownPage, showHtml, showPage, useBrowser } from "./shown-page.js";
 
@@ -53,7 +53,7 @@ function documentOf(text: string): ResultDocument {
     run: { argv: ["run", text], status: "failed", error: { code: text, message: text } as never, id: text },
     plan: { notes: [text], preset: text as never },
     cells: [
-      ...defaultSweepCells(),
+      ...sweepCells(),
       buildFailed({ sizeBytes: 1 * MiB, workers: 8 }, text, text),
       buildSkipped({ sizeBytes: 2 * MiB, workers: 8 }, text),
       buildCell({ sizeBytes: 4 * MiB, workers: 8, GBps: 50, result: { warnings: [text] } }),
@@ -69,7 +69,7 @@ function chapterOf(text: string): Chapter {
     if (typeof value !== "object" || value === null) return value;
     return Object.fromEntries(Object.entries(value).map(([name, entry]) => [name, replaced(entry, name)]));
   };
-  const chapter = resultChapter(buildDocument({ cells: defaultSweepCells() }));
+  const chapter = resultChapter(buildDocument({ cells: sweepCells() }));
   const named = (value: Chapter) => value.charts.map(({ name }) => name);
   const hostile = replaced(chapter, "") as Chapter;
   const charts = hostile.charts.map((chart, index) => ({ ...chart, name: named(chapter)[index]! }));

@@ -9,7 +9,7 @@ import type { Chapter } from "../../src/draw/page/chapter.js";
 import { page as pageOf } from "../../src/draw/page/page.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { resultChapter } from "../helpers/drawn.js";
-import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
+import { buildDocument, sweepCells } from "../helpers/result-document.js";
 
 /** Shows pages in a real browser, as a reader who opens the file sees them. */
 
@@ -119,7 +119,7 @@ export const openTables = (page: Page): Promise<void> =>
 
 /** A sweep of three kinds of memory in both directions, and another one, of half a year later and a bit slower. */
 export function twoSweeps(): [ResultDocument, ResultDocument] {
-  const now = buildDocument({ cells: defaultSweepCells() });
+  const now = buildDocument({ cells: sweepCells() });
   const later = { ...now.run, startedAt: "2027-05-20T10:00:00.000Z" };
   const slower = now.cells.map((cell) => ({
     ...cell,

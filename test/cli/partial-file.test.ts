@@ -37,6 +37,7 @@ it.each([
     const { signal } = new AbortController();
     const plan = { stopping: {}, settings: {}, cells: [] } as unknown;
     const line = new ProgressLine({ quiet });
+    const cleared = vi.spyOn(line, "clear");
     await showRun(run as unknown as Run, plan as Plan, {
       outputs,
       screen: fileScreen(),
@@ -46,6 +47,8 @@ it.each([
     });
     const note = `pinbench: cannot write ${blocked}.partial: it is a folder. The run goes on without it.\n`;
     expect(said.mock.calls.map(([text]) => text)).toEqual(Array(notes).fill(note));
+    const [clearedFirst, saidFirst] = [cleared, said].map(({ mock }) => mock.invocationCallOrder[0]!);
+    if (notes > 0) expect(clearedFirst).toBeLessThan(saidFirst!);
     expect(readFileSync(`${good}.partial`, "utf8")).toContain('"second"');
     expect(readdirSync(folder).sort()).toEqual(["a.json.partial", "b.json.partial"]);
   },

@@ -42,7 +42,7 @@ afterEach(() => {
   watcher.isThere = false;
 });
 
-/** Sends signals, each so many milliseconds after the one before. */
+/** Sends signals; a number is the pause before the next one, in milliseconds. */
 function send(...events: (Event | number)[]): void {
   for (const event of events) {
     if (typeof event === "number") vi.advanceTimersByTime(event);

@@ -16,7 +16,7 @@ vi.mock("../../src/results/files/run-folder.js", { spy: true });
 const [first, second, third] = buildRuns({ count: 3 });
 
 describe("the runs on one side of a comparison", () => {
-  it("are that of a file, or all of a folder in the order of measuring", async () => {
+  it("are the run of a file, or all runs of a folder in the order of measuring", async () => {
     const folder = folderOf({ "a.json": third, "b.json": first, "c.json": second, "notes.txt": "" });
     const file = join(folder, "b.json");
     expect(await readResultSet(file, "baseline")).toEqual({

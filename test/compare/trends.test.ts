@@ -262,7 +262,7 @@ describe("a history recognizes a GPU by its UUID,", () => {
   });
 });
 
-it("only the newest 1000 checks of a long history are read, and a note says so", () => {
+it("only the newest 1000 checks of a long history are shown, and a note says so", () => {
   const entries = Array.from({ length: 1003 }, (_, day) => buildEntry(day));
   const { checks, notes } = describeEntries(entries, null, ["a note"]);
   expect([checks.length, checks[0]!.id]).toEqual([1000, "check-3"]);

@@ -49,7 +49,8 @@ describe("the link for which doctor expects a rate", () => {
 
   it("is the card's maximum in sysfs, if neither NVML nor the driver reports one", () => {
     const none = { before: null, underLoad: null };
-    const card = [{ ...port, maxGeneration: 4, maxWidth: 8 }];
+    // The card's port comes first, the root's last.
+    const card = [{ ...port, maxGeneration: 4, maxWidth: 8 }, port];
     expect(expectedOf({}, { health: none, ports: card }).expected.h2d).toBe(over(4, 8));
     for (const ports of [[], [{ ...port, ...unknown }]]) {
       expect(expectedOf({}, { health: none, ports })).toMatchObject({

@@ -271,7 +271,7 @@ describe("a device that doctor measures alone", () => {
     ["one by one", 40e6, 1],
     ["several at a time", 2e6, 3],
   ])(
-    "compares copies so that a fault in every 2nd to 7th copy is noticed, with copies %s",
+    "with --verify every notices a fault in every 2nd to 7th copy, with copies %s",
     async (_, copyNs, copies) => {
       const session = new FakeSession(() => copyNs);
       await (await openBench(session, "every")).samples("pinned", 9);

@@ -19,7 +19,7 @@ describe("a device that another process uses", () => {
     },
   });
 
-  it("is reported from 5 % of kernel time, or from 1 % of the link's limit", () => {
+  it("is reported from 5 % of kernel time on, or above 1 % of the link's limit", () => {
     expect(shared(activity(5, 0.63e9, null))).toMatchObject([
       {
         weight: "risk",

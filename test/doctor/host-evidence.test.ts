@@ -36,7 +36,7 @@ describe("a copy that takes long after a rest", () => {
     ]);
   });
 
-  it("has only a possible cause if no idle state is known, from 300 us on", () => {
+  it("has only a possible cause if no idle state is known, and is reported from 300 us of extra time on", () => {
     expect(saysOf("wakes-slowly", sleepless, latency(8, 308))).toMatchObject([
       {
         summary: expect.stringContaining("the processor"),
@@ -54,7 +54,7 @@ describe("a copy that takes long after a rest", () => {
     [idle(20, { disabled: true }), false],
     [idle(20, { timeUs: 0 }), false],
     [idle(20, { timeUs: null }), true],
-  ])("is a finding only if an idle state is deep, allowed and used: %j", (state, isFound) => {
+  ])("is a finding only if an idle state is deep, allowed and may be used: %j, %s", (state, isFound) => {
     expect(saysOf("wakes-slowly", { idleStates: [state] }, latency(8, 58))).toHaveLength(isFound ? 1 : 0);
     expect(saysOf("wakes-slowly", { idleStates: [state] }, latency(8, 57.9))).toEqual([]);
   });

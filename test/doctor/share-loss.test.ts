@@ -58,7 +58,7 @@ describe("a cost", () => {
 });
 
 describe("a cause costs no more than its mechanism can", () => {
-  it("12 packets sent again during 20 GB are no cause of half of the rate", () => {
+  it("12 packets sent again during 20 GB do not explain the loss of half of the rate", () => {
     const { findings, reason } = diagnosisOf({
       after: { replays: 15 },
       measured: { pinned: rates(27.2, 27.1), nodes: [] },

@@ -23,7 +23,7 @@ describe("the labels of a table's rows", () => {
       ]),
     }).map((row) => row.map(({ text }) => text).join("|"));
 
-  it("are left blank if they repeat those of the row above, except for the last one", () => {
+  it("are left blank if they repeat those of the row above, except in the last label column", () => {
     expect(shown(3, ["1 MiB", "2", ""], ["1 MiB", "2", ""], ["1 MiB", "4", ""])).toEqual([
       "1 MiB|2|pinned|55.4",
       "||pinned|55.4",

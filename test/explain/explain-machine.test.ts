@@ -8,7 +8,7 @@ import type { CellResult } from "../../src/results/cell-schema.js";
 import type { ResultDocument } from "../../src/results/schema.js";
 import { questionNames } from "../../src/settings/choices.js";
 import { callCli } from "../helpers/in-process.js";
-import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
+import { buildDocument, sweepCells } from "../helpers/result-document.js";
 
 /* Made-up questions on an emulated device. */
 
@@ -57,7 +57,7 @@ describe("explaining a machine", () => {
     expect(document.wallNs).toBeGreaterThanOrEqual(5e9);
   });
 
-  it("is inconclusive if a question fails, with the reason and what to do, and goes on", async () => {
+  it("calls a question that fails inconclusive, with the reason and what to do, and asks the next one", async () => {
     const failing = question(async () => {
       throw new PinbenchError("limit", "the plan does not fit", { hint: "Take less." });
     });
@@ -169,7 +169,7 @@ describe("explaining a machine", () => {
 
 describe("a result that answers a question", () => {
   const withCell = (part: Partial<CellResult>) =>
-    buildDocument({ cells: defaultSweepCells().map((cell, i) => (i === 0 ? { ...cell, ...part } : cell)) });
+    buildDocument({ cells: sweepCells().map((cell, i) => (i === 0 ? { ...cell, ...part } : cell)) });
   const failure = {
     code: "CUDA_ERROR_UNKNOWN",
     message: "the copy failed",

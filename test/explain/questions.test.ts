@@ -81,7 +81,7 @@ describe("the question mapped-weights", () => {
     [8.2, true],
     [[8.9, 0.2], null],
   ] as [Rate, boolean | null][])(
-    "gives the verdict $1 if a registered mapping reaches %j GB/s",
+    "gives the verdict $1 if a registered mapping reaches %j GB/s (second figure: relative half-width)",
     async (registered, holds) => {
       expect((await answer(registered)).holds).toBe(holds);
     },

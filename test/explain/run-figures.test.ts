@@ -13,10 +13,10 @@ import {
   timeFigure,
 } from "../../src/explain/run-figures.js";
 import { measured } from "../helpers/measured-figure.js";
-import { buildDocument, defaultSweepCells } from "../helpers/result-document.js";
+import { buildDocument, sweepCells } from "../helpers/result-document.js";
 
 const MiB = 2 ** 20;
-const document = buildDocument({ cells: defaultSweepCells() });
+const document = buildDocument({ cells: sweepCells() });
 
 describe("figures of a run", () => {
   const wanted = { memory: "pinned", sizeBytes: 64 * MiB } as const;

@@ -53,7 +53,7 @@ async function weighed(availableBytes: number, takenShare = 0.9, signal = new Ab
   return { ...answer, obtained, shares: answer.figures.map(({ value }) => Number(value.toFixed(3))) };
 }
 
-it("a pool takes its size from available memory while it exists, and returns it", async () => {
+it("the verdict is true if a pool takes 90 % of its size from available memory, and false with 10 %", async () => {
   const { shares, holds, summary } = await weighed(2 ** 36);
   expect([shares, holds]).toEqual([[0.9, 0.6], true]);
   expect(summary).toMatch(/^A pinned pool of 512 MiB takes (89\.9|90\.0) % of its size from all programs\./);

@@ -74,7 +74,7 @@ const wrongs = routes.flatMap((route) =>
 /** Driver's copies that make one copy of a route: a staged one fills two slots. */
 const piecesOf = ({ memory, chunks }: Route) => chunks ?? (memory === "staged" ? 2 : 1);
 
-/** Driver's copies in the route's direction by which so many buffers are compared. */
+/** Driver's copies in the route's direction by which `buffers` buffers are compared. */
 function comparingCopies({ direction, memory }: Route, buffers: number): number {
   if (direction === "h2d") return 1;
   return direction === "d2h" && memory === "write-combined" ? buffers : 0;

@@ -54,7 +54,7 @@ describe("fleet run with a launcher of the user's own", () => {
     expect(listOf(output)).toMatchObject({ finishedAt: expect.any(String) });
   });
 
-  test("starts it again only for the slow nodes, to confirm them", async () => {
+  test("starts it again for the slow nodes, to confirm them", async () => {
     const folder = temporaryFolder();
     // One after the other, because the nodes share the CPUs.
     const inTurn = oneForEach.replace("& done", "; done");

@@ -63,7 +63,7 @@ describe("fleet run's calls of srun", () => {
     expect({ hosts, count }).toEqual({ hosts: null, count: 7 });
   });
 
-  it("have several nodes each, of about the same number, if there are more than 128 nodes", () => {
+  it("share the nodes about equally, several to each call, if there are more than 128 nodes", () => {
     const hosts = Array.from({ length: 300 }, (_, i) => `n${i}`);
     const { launches } = launchesOf(request(), hosts, false);
     expect(launches).toHaveLength(100);
@@ -107,7 +107,10 @@ describe("with Slurm's programs", () => {
 
   it("a list of nodes is expanded by scontrol, and invalid names are refused", async () => {
     const message = 'scontrol does not expand the list of nodes "n[1-".';
-    await expect(expandNodes("n[1-")).rejects.toThrow(message);
+    await expect(expandNodes("n[1-")).rejects.toMatchObject({
+      kind: "usage",
+      message: expect.stringContaining(message),
+    });
     programs({ scontrol: 'echo "$3"' });
     await expect(expandNodes("n[1-2]")).rejects.toThrow('"n[1-2]" is not the name of a node.');
     programs({ scontrol: "echo n1; echo; echo n2" });

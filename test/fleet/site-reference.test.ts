@@ -62,7 +62,7 @@ describe("a site's own reference", () => {
       0.06,
     ],
     [
-      "the deviation of the noisier direction, over all GPUs",
+      "twice the largest loss of a healthy GPU in either direction",
       (node) => [both(50, 40), both(50, node === 5 ? 38.4 : 40)],
       0.08,
     ],

@@ -8,7 +8,7 @@ import { buildLoad } from "./load.js";
 import { buildPinning } from "./pinning.js";
 import { comparison, fleet, history, slowed, tuning } from "./shown-documents.js";
 
-/** Pages of every kind, as `pinbench report` draws them: of results that were recorded on a GPU where there are such. */
+/** Pages of every kind, as `pinbench show` draws them: of results recorded on a GPU, if there are any. */
 
 async function recorded(name: string): Promise<FoundDocument[]> {
   const path = fileURLToPath(new URL(`../../results/nvidia-h200/${name}.json`, import.meta.url));

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 
-/** What the names of the directories begin with that the processes of this process make. */
+/** Prefix of the directories that child processes of the process `pid` make. */
 const prefixOf = (pid: number) => join(tmpdir(), `pinbench-host-${pid}-`);
 
 /** A directory that stands in for "/", with these files: path below it to contents. Removed after all tests. */

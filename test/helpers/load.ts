@@ -2,7 +2,7 @@ import type { LoadedWay, WeightsLoad } from "../../src/load/load-document.js";
 
 const GB = 1e9;
 
-/** A way with passes at these rates of all, in GB/s, the mapping of which took a tenth of the time. */
+/** A way with one pass at each of these rates, in GB/s; mapping takes a tenth of a pass. */
 export function buildWay(
   way: LoadedWay["way"],
   threads: number,

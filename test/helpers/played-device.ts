@@ -22,7 +22,7 @@ let devices = 0;
 
 type Activity = { computePercent: number; toDevice?: number; fromDevice?: number };
 
-/** A device of which NVML tells one list after the other, the last one for good. */
+/** A device whose processes NVML lists differently at each call; the last list stays. */
 export function sharingOf(lists: Processes[], activity: Activity | null = null) {
   return new DeviceSharing([deviceOf(3, lists, activity)], { command: "test", ownerPid: null });
 }

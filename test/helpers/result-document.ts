@@ -102,7 +102,7 @@ export function buildDeviceEntry(part: Partial<DeviceEntry> = {}): DeviceEntry {
 
 /**
  * A distribution with an interval that is twice `relativeHalfWidth` wide; null for none. It reaches further down than up,
- * so that its ends are told apart.
+ * so that a test notices swapped ends.
  */
 export function buildDistribution(median: number, relativeHalfWidth: number | null = 0.004): Distribution {
   const half = relativeHalfWidth === null ? null : median * relativeHalfWidth;
@@ -304,8 +304,8 @@ const sweepRates: ReadonlyMap<number, { h2d: Rates; d2h: Rates }> = new Map([
   [256 * MiB, { h2d: [10.62, 10.4, 55.43], d2h: [19.5, 10.12, 55.4] }],
 ]);
 
-/** The default sweep on an H200: 5 sizes x 3 worker counts x 3 memory kinds x 2 directions. */
-export function defaultSweepCells(): CellResult[] {
+/** A sweep on an H200: 5 sizes x 3 worker counts x 3 memory kinds x 2 directions. */
+export function sweepCells(): CellResult[] {
   return (["h2d", "d2h"] as const).flatMap((direction) =>
     [...sweepRates].flatMap(([sizeBytes, rates]) =>
       [1, 2, 4].flatMap((workers) => {

@@ -172,7 +172,7 @@ export function emulatedFaults(...list: readonly string[]): Record<"PINBENCH_EMU
   return { PINBENCH_EMULATED_FAULTS: list.join("; ") };
 }
 
-/** What the emulated device's NVML tells, as in cuda/emulated/faults/machine_facts.hpp. */
+/** What the emulated device's NVML reports, as in cuda/emulated/faults/machine_facts.hpp. */
 export function emulatedNvml(facts: object): string {
   const parts = Object.entries(facts).map(([name, value]) => `${name}=${value}`);
   return parts.length === 0 ? "plain" : parts.join(":");

@@ -27,7 +27,7 @@ export interface SimulatedJob {
   /** Relative standard deviation of each duration, and of a whole trial's speed. */
   noise?: number;
   trialNoise?: number;
-  /** The machine's speed wanders by this relative standard deviation, and forgets it within so many batches. */
+  /** The machine's speed wanders by this relative standard deviation, and forgets it within `batches` batches. */
   drift?: { relative: number; batches: number };
 }
 

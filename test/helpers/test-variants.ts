@@ -24,7 +24,7 @@ export function projectsOf(
   ];
 }
 
-/** What loads the addon and gives it something new to do: instrumented, anything else finds nothing and takes long. */
+/** Tests that make the addon do new things. With a sanitizer, others find nothing and take long. */
 const nativeTests = [
   "test/native-loading/{backend,beside,blocks,company,health,load,peer-copies,probe,training-loader}.test.ts",
   "test/index/{pin,run}.test.ts",

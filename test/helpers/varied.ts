@@ -10,5 +10,5 @@ export function varied(seed: number) {
   return { ...random, chosen, ofText: <T>(json: string) => JSON.parse(chosen(json)) as T };
 }
 
-/** The numbers from 0 on, so many. */
+/** The first `count` numbers, from 0 on. */
 export const upTo = (count: number) => Array.from({ length: count }, (_, index) => index);

@@ -178,7 +178,7 @@ it.each([
     /train is not executable/,
     /^Make it executable, or name its interpreter: python .*train,/,
   ],
-] as const)("a command with the first line %j and mode %i is refused with the reason", async (...args) => {
+] as const)("a file that begins with %j and cannot be run is refused with the reason", async (...args) => {
   const [text, mode, message, hint] = args;
   const folder = mkdtempSync(join(tmpdir(), "pinbench-start-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

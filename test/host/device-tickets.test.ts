@@ -17,7 +17,7 @@ const line = (name: string) => `0000000080574: 00000002 00000000 00010000 0001 0
 const bootSeconds = 1_763_800_000;
 const bootMs = 1000 * bootSeconds;
 
-/** /proc/PID/stat of a process that began so many hundredths of a second after the boot. */
+/** /proc/PID/stat of a process that began `startTicks` hundredths of a second after the boot. */
 const statOf = (pid: number, startTicks: number, state = "S") =>
   [pid, "(no de) )", state, 1, pid, ...Array(16).fill(0), startTicks, 0].join(" ");
 

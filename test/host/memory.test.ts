@@ -40,7 +40,7 @@ describe("memory of the machine", () => {
 });
 
 describe("memory within the cgroup's limit", () => {
-  it("is what the tightest level leaves, page cache not counted as used (version 2)", () => {
+  it("is what the tightest level leaves, inactive page cache not counted as used (version 2)", () => {
     const root = fixtureRoot({
       ...machine,
       "proc/self/cgroup": "0::/slice/job",

@@ -71,7 +71,7 @@ describe("the kernel's facts on a process", () => {
   });
 });
 
-/** What a guard has to end that was told these lines, in its own process. */
+/** The process groups that a guard has to end after these lines on stdin; runs it in a process. */
 function groupsAfter(told: string): unknown {
   const compiled = pathToFileURL(join(packageRoot, "dist/host/processes.js")).href;
   const program = `import { untilKilled } from "${compiled}"; console.log(JSON.stringify(await untilKilled()));`;

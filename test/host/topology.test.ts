@@ -155,7 +155,7 @@ describe("where the threads of a device's copies run", () => {
   it.each([
     [3, /has no NUMA node 3/],
     [2, /NUMA node 2 has no CPU that this process may use/],
-  ])("is never on node %i, which does not exist or has no usable CPU", (node, sentence) => {
+  ])("cannot be node %i, which does not exist or has no usable CPU: a usage error", (node, sentence) => {
     expect(() => choosePlacement(onNode1, node, fixtureRoot(machine))).toThrow(
       expect.objectContaining({ kind: "usage", message: expect.stringMatching(sentence) }),
     );

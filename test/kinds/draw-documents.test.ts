@@ -3,7 +3,7 @@ import { differenceOf } from "../../src/kinds/difference.js";
 import type { FoundDocument } from "../../src/kinds/document-kinds.js";
 import { chartOfDocuments, pageOfDocuments } from "../../src/kinds/draw-documents.js";
 import type { ResultDocument } from "../../src/results/schema.js";
-import { buildDocument, buildEmulatedDocument, defaultSweepCells } from "../helpers/result-document.js";
+import { buildDocument, buildEmulatedDocument, sweepCells } from "../helpers/result-document.js";
 import { documentAtSpeed } from "../helpers/runs.js";
 import { documents } from "../helpers/sample-documents.js";
 
@@ -14,7 +14,7 @@ const found = (document: ResultDocument, path: string): FoundDocument => ({ kind
 
 /** A sweep, and a later one that is 10 % slower. */
 function beforeAndAfter(): [ResultDocument, ResultDocument] {
-  const runOf = (id: string) => buildDocument({ cells: defaultSweepCells(), run: { id } });
+  const runOf = (id: string) => buildDocument({ cells: sweepCells(), run: { id } });
   return [runOf("before"), documentAtSpeed(runOf("after"), 0.9)];
 }
 

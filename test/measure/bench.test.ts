@@ -6,7 +6,7 @@ import { parseResult } from "../../src/results/parse.js";
 import { callCli } from "../helpers/in-process.js";
 import { FakeSession, MiB, nativeError, plannedCell } from "./support.js";
 
-/** Options for a session, and what it is asked. */
+/** Options that open this session. */
 function optionsFor(session: FakeSession, part: Partial<BenchOptions> = {}): BenchOptions {
   const placement = { cpus: [0], threads: 1, numaNode: 1 };
   return { driver: { openSession: async () => session }, device: 0, placement, ...part };
@@ -55,7 +55,7 @@ describe("a device that is opened to measure", () => {
     expect(aborts).toHaveBeenCalledTimes(2);
   });
 
-  it("reserves its own memory once, before the first host memory", async () => {
+  it("reserves its own memory once, for all kinds of host memory", async () => {
     const session = new FakeSession();
     const [device, host] = [vi.spyOn(session, "reserveDevice"), vi.spyOn(session, "reserveHost")];
     const cells = (["pinned", "pageable"] as const).map((memory) => plannedCell({ memory }));

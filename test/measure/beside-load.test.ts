@@ -5,7 +5,7 @@ import { emptyResult, FakeSession } from "./support.js";
 
 const nowNs = () => Number(process.hrtime.bigint());
 
-/** A load that has completed pieces one after the other, each of as many ns as it begins with now, and of the first's units. */
+/** A load that completes one piece after the other; `pieceNs` is the time of a piece that begins at `atNs`. */
 class FakeLoad {
   readonly #pieceNs: (atNs: number) => number;
   #doneNs = nowNs();

@@ -7,7 +7,7 @@ const cost = (allocateNs: number, freeNs = 0) => ({ allocateNs, freeNs, hugePage
 
 describe("copiesToPayOff", () => {
   it.each([
-    ["what pinning costs over what a copy saves, rounded up", 1000, 300, 100, 5],
+    ["what pinning costs divided by what a copy saves", 1000, 300, 100, 5],
     ["rounded up to the next whole copy", 1001, 300, 100, 6],
     ["one copy if that saves the whole cost", 100, 300, 100, 1],
     ["0 copies without a cost", 0, 300, 100, 0],

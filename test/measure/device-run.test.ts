@@ -96,7 +96,7 @@ const refusing: NativeDriver["openSession"] = async ({ numaNode }) => {
   throw Object.assign(nativeError("PLACEMENT_REFUSED"), { message: `node ${numaNode} cannot be chosen` });
 };
 
-it("if the system refuses the GPU's NUMA node, run and workers report no node", async () => {
+it("if the system refuses the GPU's NUMA node, run and workers use no node", async () => {
   const { run } = await opened(refusing);
   expect(run.placement).toMatchObject({ numaNode: null, cpus: [2, 3] });
   expect(run.cells.map(({ warnings }) => warnings)).toEqual(Array(3).fill(["node 1 cannot be chosen"]));
@@ -114,7 +114,7 @@ it("if the system refuses a requested node, the run ends and names it", async ()
 it.each([
   [0, "reserving device memory"],
   [60, "reserving 10 MiB of host memory"],
-])("a run that needs %i MiB on each of two devices and three NUMA nodes shows: %s", async (host, words) => {
+])("a run on two devices and three nodes that needs %i MiB in all shows: %s", async (host, words) => {
   const needs = { hostBytes: host * MiB, devicesAtOnce: 2, placementsAtOnce: 3 };
   expect((await opened(async () => new FakeSession(), "local", needs)).activities).toContain(words);
 });

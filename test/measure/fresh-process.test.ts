@@ -205,7 +205,7 @@ describe("an abort", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  /** Aborts a process that has printed this and goes on; `pass` lets as much of its time pass. */
+  /** Aborts a process that has printed this and goes on; `pass` advances the clock by milliseconds. */
   async function abortStubborn(printed: string) {
     const entry = program(`
       import { renameSync, writeFileSync } from "node:fs";

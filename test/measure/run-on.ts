@@ -11,7 +11,7 @@ import { schemaErrors } from "../helpers/schema-errors.js";
 import { planOf } from "../plan/support.js";
 import { deviceFacts, MiB } from "./support.js";
 
-/** Three devices, each with what tells it from the others. */
+/** Three devices, which differ in their ordinals, caches and peers. */
 export const devices = [0, 1, 2].map((ordinal, _, all) => ({
   ...deviceFacts,
   ...{ ordinal, l2CacheBytes: (ordinal + 1) * MiB, freeMemoryBytes: null, readsPageable: true },

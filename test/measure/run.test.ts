@@ -283,7 +283,7 @@ describe("a run", () => {
     expect(opened).toEqual([0]);
   });
 
-  it("measures copies within host memory without memory of the device", async () => {
+  it("of copies within host memory alone allocates no device memory", async () => {
     const session = new FakeSession();
     const reserveDevice = vi.spyOn(session, "reserveDevice").mockRejectedValue(nativeError("NO_MEMORY"));
     const plan = { memory: ["host"], caches: ["cold"] } as const;

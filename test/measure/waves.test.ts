@@ -13,7 +13,7 @@ const numaPlacements = [
   { cpuNode: 0, memoryNode: 1 },
 ];
 
-/** Kinds of copies of two devices with two nodes, each with its outcome, after a budget of so many milliseconds. */
+/** Kinds of copies of two devices with two nodes, each with its outcome within this budget. */
 async function outcomesWithin(budgetMs: number, session = new FakeSession()) {
   const devices = [h200, { ...h200, ordinal: 1 }];
   const plan = planOf(
@@ -52,7 +52,7 @@ describe("kinds of copies of several NUMA nodes", () => {
     expect((await outcomesWithin(60_000, unsteady)).mostTaken).toBeGreaterThan(6);
   });
 
-  it("begin with all pinned copies at once, however small the budget is", async () => {
+  it("begin with pinned copies on all devices at the same time, however small the budget is", async () => {
     const { outcomes } = await outcomesWithin(1);
     const { "pinned at once": first, ...others } = outcomes;
     expect(first).toBe("converged");
@@ -70,7 +70,7 @@ describe("kinds of copies of several NUMA nodes", () => {
     expect(outcomes).toMatchObject({ "pinned at once": "converged", "pageable alone, crossed": skipped });
   });
 
-  it("are all skipped once a device's context is lost", async () => {
+  it("are skipped once a device's context is lost", async () => {
     const session = new FakeSession();
     session.measure = async () => {
       throw Object.assign(nativeError("CUDA_ERROR_ECC_UNCORRECTABLE"), { sticky: true });

@@ -232,7 +232,7 @@ it.each([
   [["cuDeviceGetUuid_v2"], null],
   [["cuMemcpyBatchAsync"], "the driver lacks cuMemcpyBatchAsync, which came with CUDA 12.8"],
 ])(
-  "a driver without %j copies blocks with one call unless it lacks that call: %s",
+  "with a driver that lacks %j, batches of blocks are off for this reason (null: they are on): %s",
   (missingSymbols, reason) => {
     expect(batchCopiesOff({ facts: { ...cudaFacts, missingSymbols } } as Backend)).toBe(reason);
   },

@@ -36,7 +36,7 @@ function requestOf(blocks: Partial<BlockCopy>, fields: Partial<MeasureRequest> =
 describe("copies in blocks", () => {
   for (const direction of ["h2d", "d2h"] as const) {
     it.each(blockWays)(
-      `${direction} by method %s compare every byte and report the host's time`,
+      `${direction} by method %s compare each buffer's last copy, and report the host's time`,
       async (way) => {
         const result = await session.measure(requestOf({ way }, { direction }));
         expect(result.verification).toEqual({

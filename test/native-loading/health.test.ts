@@ -3,7 +3,7 @@ import { openBackend } from "../../src/native/backend.js";
 import { loadAddon } from "../../src/native/load.js";
 import { emulatedNvml } from "../helpers/run-cli.js";
 
-/** What the emulated machine's NVML is to tell: read with the first driver that this process opens, and only then. */
+/** The emulated NVML's reports. They are read once, when this process opens its first driver. */
 const variables = {
   PINBENCH_EMULATED_DEVICES: "2",
   PINBENCH_EMULATED_NVML: "",

@@ -38,11 +38,11 @@ beforeEach(async () => {
 afterEach(() => Promise.all([first.close(), second.close()]));
 
 describe("copies between two devices", () => {
-  it("are possible between devices that list each other as peers", () => {
+  it("are between emulated devices that list each other as peers", () => {
     expect(facts.devices.map(({ peers }) => peers)).toEqual([[1], [0]]);
   });
 
-  it.each(peerPaths)("by path %s report one direction, and compare every byte", async (path) => {
+  it.each(peerPaths)("by path %s report one direction, and compare each buffer's last copy", async (path) => {
     const result = await first.measure(requestTo({ session: second, path }));
     expect(result.aborted).toBe(false);
     expect(result.verification).toEqual({

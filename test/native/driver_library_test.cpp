@@ -1,5 +1,6 @@
 // Opening libraries, and resolving the driver API in them.
 #include <filesystem>
+#include <set>
 #include <string_view>
 
 #include "engine_session.hpp"
@@ -70,6 +71,14 @@ TEST_CASE(
   CHECK(contains(error.what(), "it lacks cuMemHostRegister_v2"));
   // cuInit, not opening, reports an invalid list.
   CHECK(open_lacking("[").empty());
+}
+
+TEST_CASE("each of the driver's errors has a description of its own") {
+  std::set<std::string_view> descriptions;
+#define PINBENCH_DESCRIBED(constant, value, name, description) \
+  CHECK_MESSAGE(descriptions.insert(description).second, description);
+  PINBENCH_CU_RESULTS(PINBENCH_DESCRIBED)
+#undef PINBENCH_DESCRIBED
 }
 
 TEST_CASE("the emulated driver has every entry point, and its own kernel image") {

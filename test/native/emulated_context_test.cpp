@@ -25,7 +25,7 @@ namespace {
 
 constexpr int kExitedInTest = 42;
 
-// Runs a skipped test case of this program in a new process. Empty if it does not end within a minute.
+// Runs a skipped test case of this program in a new process. Empty if it crashes, or takes over a minute.
 std::optional<int> exit_code_of_test(const std::string& test_case) {
   std::string filter = "--test-case=" + test_case;
   std::string no_skip = "--no-skip";

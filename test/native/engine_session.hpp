@@ -249,7 +249,7 @@ inline void check_clean(const MeasureResult& result, std::size_t checked_bytes) 
   CHECK(result.checked_bytes == checked_bytes);
 }
 
-// The result of a measurement that is aborted after this time.
+// Measures, aborts the session this long after the start, and returns the result.
 inline MeasureResult measure_aborted(Session& session, const MeasureRequest& request,
                                      std::chrono::milliseconds after) {
   std::thread aborting([&] {

@@ -92,7 +92,7 @@ TEST_CASE("a loader continues where another one stopped: no sample twice, none l
   parts += samples_of(1);
   std::sort(parts.begin(), parts.begin() + 10);
   CHECK(parts.substr(0, 10) == "abcdefghij");
-  // Two loaders that take turns have all samples together.
+  // Two loaders with a stride of 2 have all samples together.
   options.sample_stride = 2;
   options.first_sample = 0;
   parts = samples_of(2).substr(0, 5);

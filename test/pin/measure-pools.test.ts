@@ -271,4 +271,10 @@ describe("a measurement of pools", () => {
     await expect(start(world).measure()).rejects.toThrow("a fault");
     expect(world.device.isClosed).toBe(true);
   });
+
+  it("ends only once its session is closed, and rejects if that fails", async () => {
+    const world = new World();
+    vi.spyOn(world.device, "close").mockRejectedValue(new Error("the session does not end"));
+    await expect(start(world).measure()).rejects.toThrow("the session does not end");
+  });
 });

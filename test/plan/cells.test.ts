@@ -67,7 +67,7 @@ describe("rotationLength", () => {
     { sizeBytes: 64 * KiB, workers: 1, buffers: 2048 },
     { sizeBytes: 1, workers: 1, buffers: 262_144 },
   ])(
-    "of $workers x $sizeBytes bytes fills twice a 64 MiB cache: $buffers",
+    "of $workers x $sizeBytes bytes is $buffers, which fills a 64 MiB cache at least twice",
     ({ sizeBytes, workers, buffers }) => {
       expect(rotationLength({ sizeBytes, workers, cache: "cold" }, 64 * MiB)).toBe(buffers);
       expect(workers * buffers * strideBytes(sizeBytes)).toBeGreaterThanOrEqual(128 * MiB);

@@ -11,7 +11,7 @@ const devices = [h200, { ...h200, ordinal: 1 }];
 const all = { numa: "all" } as const;
 
 describe("a plan of all NUMA nodes", () => {
-  it("has cells whose ids result in the same plan again", () => {
+  it("has cells whose ids result in the same cells again", () => {
     const { cells } = planOf(all, { devices, numaPlacements: places });
     const listed = planOf({ cells: cells.map(({ id }) => id) }, { devices });
     expect(listed.cells.map(({ id }) => id).sort()).toEqual(cells.map(({ id }) => id).sort());

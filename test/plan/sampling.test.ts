@@ -53,7 +53,7 @@ describe("calibrationCopies", () => {
     [KiB, 32],
     [MiB, 4],
     [64 * MiB, 1],
-  ])("of %i bytes are %i: about 4 MiB, at most 32 copies", (sizeBytes, copies) => {
+  ])("of %i bytes are %i: up to 4 MiB, in 1 to 32 copies; in latency mode 1", (sizeBytes, copies) => {
     expect(calibrationCopies({ mode: "throughput", sizeBytes })).toBe(copies);
     expect(calibrationCopies({ mode: "latency", sizeBytes })).toBe(1);
   });
@@ -70,7 +70,7 @@ describe("samples", () => {
     expect([extraSamples("throughput", 10), extraSamples("latency", 10)]).toEqual([0, 0]);
   });
 
-  it("are spread over six rounds", () => {
+  it("are spread over at most six rounds", () => {
     const rounds: number[] = [];
     for (let missing = 10; missing > 0; missing -= rounds.at(-1)!) rounds.push(samplesOfRound(10, missing));
     expect(rounds).toEqual([2, 2, 2, 2, 2]);

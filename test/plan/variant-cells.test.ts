@@ -137,7 +137,7 @@ describe("a kernel takes part", () => {
     expect(takesKernel(parseCellId(id)) ?? false).toBe(expected);
   });
 
-  it("for 20 ms of each GB in a pipeline, rounded up", () => {
+  it("in a pipeline for 20 ms per GB, rounded up to whole nanoseconds", () => {
     expect(computeNs({ sizeBytes: 1e9 })).toBe(20e6);
     expect(computeNs({ sizeBytes: 51 })).toBe(2);
   });

@@ -14,9 +14,9 @@ import {
   buildSkipped,
   type CellPart,
   type DocumentPart,
-  defaultSweepCells,
   KiB,
   MiB,
+  sweepCells,
 } from "../helpers/result-document.js";
 import { describeSituations, pair, type Situation, sentencesOf } from "./situations.js";
 
@@ -100,7 +100,7 @@ const between = (device: number, peer: number, path: CellPart["path"], GBps: num
   buildCell({ direction: "p2p", memory: "device", device, peer, path, GBps });
 
 const compared: Situation[] = [
-  ["a sweep", of(defaultSweepCells())],
+  ["a sweep", of(sweepCells())],
   [
     "other kinds of memory against pinned",
     of([

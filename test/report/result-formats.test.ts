@@ -16,11 +16,11 @@ import {
   buildFailed,
   buildMismatch,
   buildSkipped,
-  defaultSweepCells,
   ofFiveProcesses,
+  sweepCells,
 } from "../helpers/result-document.js";
 
-const sweep = buildDocument({ cells: defaultSweepCells(), coldStart: [buildColdStart()] });
+const sweep = buildDocument({ cells: sweepCells(), coldStart: [buildColdStart()] });
 
 describe("a result as JSON", () => {
   it("is the document itself, valid, and ends in a line break", () => {
@@ -116,7 +116,7 @@ describe("a result as CSV", () => {
   });
 
   it("says in each row that the device is emulated", () => {
-    const rows = parseCsv(drawn(resultKind, buildEmulatedDocument({ cells: defaultSweepCells() }), "csv"));
+    const rows = parseCsv(drawn(resultKind, buildEmulatedDocument({ cells: sweepCells() }), "csv"));
     expect(rows.filter(({ figure }) => figure === "rate")).toHaveLength(90);
     expect(new Set(rows.map(({ backend }) => backend))).toEqual(new Set(["emulated"]));
   });

@@ -24,9 +24,9 @@ import {
   buildSkipped,
   type CellPart,
   type DocumentPart,
-  defaultSweepCells,
   KiB,
   MiB,
+  sweepCells,
 } from "../helpers/result-document.js";
 import { describeSituations, pair, type Situation, sentencesOf } from "./situations.js";
 
@@ -49,7 +49,7 @@ const useless = buildCell({ sizeBytes: 4 * MiB, GBps: 10, result: { outcome: "bu
 Object.assign(useless.stats[0]!, { relativeHalfWidth: 21.69 });
 
 const plain: Situation[] = [
-  ["a default sweep, and what memory costs once", of(defaultSweepCells(), { coldStart: [buildColdStart()] })],
+  ["a default sweep, and what memory costs once", of(sweepCells(), { coldStart: [buildColdStart()] })],
   [
     "rows come by size, number and kind of workers",
     of(

@@ -9,7 +9,7 @@ import { termsNamed, termsText } from "../../src/report/terms.js";
 import { sign } from "../../src/results/naming/cell-figure.js";
 import { directionName } from "../../src/results/naming/wording.js";
 import { caches, memories, modes, peerPaths, workerKinds } from "../../src/settings/choices.js";
-import { buildDevice, buildDocument, defaultSweepCells } from "../helpers/result-document.js";
+import { buildDevice, buildDocument, sweepCells } from "../helpers/result-document.js";
 
 const root = join(import.meta.dirname, "../../src");
 /** Sources that draw tables. */
@@ -46,13 +46,13 @@ describe("pinbench help terms explains every word of the tables:", () => {
   });
 
   it("the heads that depend on what was measured", () => {
-    const cells = defaultSweepCells().filter(({ memory }) => memory !== "pageable");
+    const cells = sweepCells().filter(({ memory }) => memory !== "pageable");
     const unpinned = cells
       .filter(({ memory }) => memory !== "pinned")
       .map((cell) => ({ ...cell, device: 1 }));
     const devices = [buildDevice(), buildDevice({ ordinal: 1 })];
     const grids = [
-      buildDocument({ cells: defaultSweepCells() }),
+      buildDocument({ cells: sweepCells() }),
       buildDocument({ cells: [...cells, ...unpinned], devices }),
     ];
     const heads = grids.flatMap((document) =>

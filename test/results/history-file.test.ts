@@ -56,7 +56,7 @@ describe("a history file", () => {
   });
 });
 
-describe("a line of a history that is no check", () => {
+describe("an odd line of a history", () => {
   it("is left out with a note, and the next append begins on a line of its own", async () => {
     const folder = historyFolder([buildEntry(0)]);
     writeFileSync(historyPath(folder), `${line(0)}\n${line(1).slice(0, 100)}`);

@@ -153,7 +153,7 @@ describe("the GPUs of an nvbandwidth file", () => {
     expect(document.devices).toEqual([expect.objectContaining(device)]);
   });
 
-  it("are left unnamed if one is listed in an unknown form", () => {
+  it("are all left out of the list of devices if one is listed in an unknown form", () => {
     const list = ["0: NVIDIA GB200", "Process 0 (node-1): device 0: NVIDIA GB200 (00000008:06:00)"];
     const { document } = imported(changed((root) => Object.assign(root, { "GPU Device list": list })));
     expect(document.devices).toEqual([]);

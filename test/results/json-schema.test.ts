@@ -7,13 +7,13 @@ import {
   buildFailed,
   buildMismatch,
   buildSkipped,
-  defaultSweepCells,
+  sweepCells,
 } from "../helpers/result-document.js";
 import { schemaErrors } from "../helpers/schema-errors.js";
 
 describe("schema/result-v1.json", () => {
   it.each([
-    ["a default sweep", buildDocument({ cells: defaultSweepCells(), coldStart: [buildColdStart()] })],
+    ["a default sweep", buildDocument({ cells: sweepCells(), coldStart: [buildColdStart()] })],
     ["the emulated device", buildEmulatedDocument()],
     [
       "cells that were not measured",

@@ -67,7 +67,7 @@ describe("reading a result", () => {
     ["an odd version", '{"schemaVersion": "x"}'],
   ];
 
-  it("reports what a file is that is no result, and what to do", async () => {
+  it("reports why a file is no result, and what to do", async () => {
     const texts = noResults.map(([what, text]) => {
       const { kind, message, hint } = failureOf(text);
       return `${what} (${kind}): ${message.replace(/JSON \(.*\)/, "JSON")}\n  ${hint}\n`;

@@ -17,10 +17,10 @@ describe("a list of chosen words", () => {
 
 describe("the nearest word, which an error suggests,", () => {
   it.each([
-    ["found with one letter too many, missing or wrong", "grean", "green"],
+    ["found with one letter wrong", "grean", "green"],
     ["found without regard to case and dashes", "Dark_Blue", "dark-blue"],
-    ["found with two letters wrong in a word of six or more", "drkblu", "dark-blue"],
-    ["found with one letter wrong in a short word", "rd", "red"],
+    ["found with two letters missing in a word of six or more", "drkblu", "dark-blue"],
+    ["found with one letter missing in a short word", "rd", "red"],
     ["null if a short word lacks two letters", "r", null],
     ["null if two letters of five are wrong", "grnne", null],
     ["null if the typed word is more than twice as long as each choice", "dark-bluedark-blued", null],

@@ -27,7 +27,7 @@ describe("the help", () => {
     expect(withNumber.length).toBeGreaterThan(10);
   });
 
-  it.each(withNumber)("of $command $flag shows its default", (one) => {
+  it.each(withNumber)("of $command $flag shows its true default, or no default", (one) => {
     // "(10)", "(10m)", "(5%)", or "(60s; 33s in a running job)".
     const [, written] = /\(([^();]+)[^()]*\)$/.exec(one.help) ?? [];
     if (written !== undefined) expect(one.kind.read(written)).toBe(one.default);

@@ -3,7 +3,7 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, write
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 
-/** Stands in for tsc and cmake-js: notes its call, then writes what the real one would; fails where told to. */
+/** Stands in for tsc and cmake-js: notes its call, then fails if NAME.fails exists, or writes the outputs. */
 const fakeTool = (name: string, outFlag: string, outputs: string[]) => `#!/bin/sh
 echo "${name}" >> calls.log
 if [ -e "${name}.fails" ]; then echo "${name} says what is wrong"; exit 1; fi

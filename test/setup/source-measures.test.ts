@@ -12,7 +12,7 @@ it.each([
   ["a.sh", "#!/bin/sh\n# one\n\necho '#'\n", 4, 1],
   ["a.py", '"""One.\n\nTwo."""\n\n# three\ndef f():\n    """Four."""\n    return """\n\n# five"""\n', 10, 3],
   ["wrong.py", "def f(:\n\n# one\n", 3, 2],
-])("counts the lines of code of %s without blank lines and comments: %j", (path, text, raw, code) => {
+])("counts lines of %s without blank ones and, if it parses, comments: %j", (path, text, raw, code) => {
   expect(measure(path, text)).toMatchObject({ raw, code });
 });
 

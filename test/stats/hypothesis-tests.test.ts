@@ -51,7 +51,7 @@ describe("Student's t", () => {
     { t: 40, df: 13, tail: 2.6799418842576594e-15 },
     { t: 1000, df: 5, tail: 9.49006556598986e-15 },
     { t: 12, df: 60, tail: 6.893161320908875e-18 },
-  ])("is precise in the far tail: $tail at t = $t with $df degrees of freedom", ({ t, df, tail }) => {
+  ])("matches scipy: its upper tail is $tail at t = $t with $df degrees of freedom", ({ t, df, tail }) => {
     expect(relative(studentTail(t, df), tail)).toBeLessThan(1e-11);
   });
 

@@ -41,7 +41,7 @@ describe("the binding of training processes", () => {
       [fault("rank 0: CPUs of NUMA node 0 and memory of NUMA node 0", 1)],
     ],
     [
-      "in several ranks, which one line reports",
+      "for several ranks in one line",
       [
         [0, [0, 1]],
         [1, [0, 2]],
@@ -57,7 +57,7 @@ describe("the binding of training processes", () => {
       ],
       ["rank 0: sysfs names no NUMA node for its GPU; `pinbench run --numa all` finds the nearest"],
     ],
-  ])("is wrong %s", (_, places, faults) => {
+  ])("is reported %s", (_, places, faults) => {
     expect(faultsOf(...places)).toEqual(faults);
   });
 

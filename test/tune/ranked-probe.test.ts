@@ -16,7 +16,7 @@ class Rank implements Probe {
   readonly facts: ProbeFacts;
   isClosed = false;
   isAborted = false;
-  /** Batches that it had delivered when it was told to end. */
+  /** Batches that it had delivered when it got the signal to end. */
   delivered = 0;
 
   constructor(

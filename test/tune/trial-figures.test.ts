@@ -3,7 +3,7 @@ import { usualSetting } from "../../src/results/loader-setting.js";
 import type { LoaderSetting } from "../../src/results/tuning.js";
 import { evenly, limitsOf, ScriptedProbe, trialOf, trialsOf } from "../helpers/tune.js";
 
-/** What trials tell of workers, memory and files, beside their rates. */
+/** Figures of trials besides rates: the time to make a batch, and the memory of workers. */
 
 const ms = 1e6;
 const four = usualSetting(4, false);

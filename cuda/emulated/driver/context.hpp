@@ -129,8 +129,8 @@ class Context {
   // registered in this context.
   Possessions possessions() const;
 
-  // Whether kernels and stream waits can reach the range: memory of this device, or of one that it has access
-  // to, or pinned host memory.
+  // Whether kernels can reach the range: memory of this device, or of one that it has access to, or host
+  // memory as below.
   bool is_reachable(cu::DevicePtr begin, std::size_t bytes) const;
   // Whether kernels can access host memory there: pinned memory, or any host memory if the device is
   // coherent.

@@ -30,10 +30,10 @@ std::string object(std::span<const std::string_view> names, const auto& counts, 
 //   {"pid":4711,"contexts":0,"held":{"deviceAllocations":0,"hostAllocations":0,"registrations":0,"streams":0,
 //    "events":0,"modules":0},"leftBehind":{…},"calls":{"cuInit":1,…},"struckCalls":0}
 //
-// All but the calls should be 0. `contexts`: references to primary contexts that were not released. `held`:
-// objects in live contexts. `leftBehind`: objects in contexts when they ended. `calls`: number of calls of
-// each function. `struckCalls`: calls that had a fault. One write, so that the lines of several processes do
-// not mix. A failure cannot be reported anywhere.
+// `contexts`, `held` and `leftBehind` should be 0. `contexts`: references to primary contexts that were not
+// released. `held`: objects in live contexts. `leftBehind`: objects in contexts when they ended. `calls`:
+// number of calls of each function. `struckCalls`: calls that had a fault. One write, so that the lines of
+// several processes do not mix. A failure cannot be reported anywhere.
 void report_leaks() {
   Driver& driver = Driver::instance();
   const FaultPlan& faults = driver.faults();

@@ -76,7 +76,7 @@ cu::Result exports::getErrorName(cu::Result result, const char** name) {
   return tell_text(result, &ErrorText::name, name);
 }
 
-// Returns the error in the environment, if there is one, because programs show only this text.
+// For CUDA_ERROR_INVALID_VALUE, describes the error in the environment, if any: programs show only this text.
 cu::Result exports::getErrorString(cu::Result result, const char** description) {
   if (const auto fault = fault_of_text(EntryPoint::getErrorString)) return *fault;
   const std::string& complaint = Driver::instance().complaint();

@@ -146,7 +146,7 @@ void copy_blocks(Context& context, const Parameters& parameters, WorkTimes& time
 struct KernelTwin {
   std::string_view name;
   std::size_t parameters;
-  void (*run)(Context&, const Parameters&, WorkTimes&);  // null: a copy, made at launch
+  void (*run)(Context&, const Parameters&, WorkTimes&);  // null: a copy, counted at launch
 };
 
 namespace {

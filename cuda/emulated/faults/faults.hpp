@@ -1,26 +1,26 @@
-// Faults of the emulated machine: PINBENCH_EMULATED_FAULTS, items (items.hpp) of which each sets
-// what is hit, how and when.
+// Faults of the emulated machine: PINBENCH_EMULATED_FAULTS, a list of items (items.hpp). Each sets what is
+// hit, how and when.
 //
-//   FUNCTION:R            that exported function ("cuMemHostAlloc") does nothing and has the CUresult R (1 to
-//                         999). A result that loses the context (cu::is_sticky) is what every later call in
-//                         that context has, too. Devices say that they cannot register memory if
-//                         cuMemHostRegister_v2 has the result 801, CUDA_ERROR_NOT_SUPPORTED.
+//   FUNCTION:R            that exported function ("cuMemHostAlloc") does nothing and returns R, a CUresult
+//                         (1 to 999). If R loses the context (cu::is_sticky), every later call in that
+//                         context returns R too. Devices report that they cannot register memory if
+//                         cuMemHostRegister_v2 returns 801, CUDA_ERROR_NOT_SUPPORTED.
 //   FUNCTION:missing      the driver is so old that it does not have the function
 //   driver:version=11040  what cuDriverGetVersion reports: CUDA 11.4
 //   DIRECTION:slow=F      copies in the direction h2d, d2h, d2d or p2p, or in all, take F times as long (1 to
 //                         1000): F times their time on the link of PINBENCH_EMULATED_LINK, or without it the
 //                         time to move them. If several such items match, the first one counts.
-//   DIRECTION:KIND        a copy succeeds and is wrong. A pageable copy is one copy however many pieces it is
-//                         moved in, and the zero-copy kernel makes one too, in the direction its pointers
-//                         tell. Each block of a list, of cuMemcpyBatchAsync or of the kernel that copies
-//                         blocks, is a copy. KIND:
+//   DIRECTION:KIND        a copy goes wrong without an error. A pageable copy counts once, in however
+//                         many pieces it is moved, and so does a launch of the zero-copy kernel, in the
+//                         direction of its pointers. Each block of a list, of cuMemcpyBatchAsync or of the
+//                         kernel that copies blocks, is a copy. KIND:
 //     flip    one byte is inverted: the middle one, or at=OFFSET (from the end if negative)
 //     drop    nothing is written
 //     shift   it arrives rotated by a word of 8 bytes; if it is moved in pieces, each piece by itself
 //     stale   the bytes of the last right copy in that direction arrive; nothing if there was none
 //     swap    its bytes are exchanged with those of the previous copy in that direction
 //     twice   its bytes also arrive at the previous copy's destination. swap and twice write nothing if that
-//             copy had another size or went to ordinary memory
+//             copy had another size, went to pageable memory, or its memory was freed
 //     never   it and the work behind it never complete; its context can no longer be released
 //
 // When (not for driver:version and FUNCTION:missing); without any of these, always:

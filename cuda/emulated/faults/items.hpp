@@ -64,7 +64,7 @@ class Item {
   std::vector<std::string_view> left_;
 };
 
-// Converts a whole number of a list, or a whole word.
+// Converts a text, such as one element of a list.
 std::int64_t integer_of(std::string_view text, const std::string& name, double least, double most);
 double number_of(std::string_view text, const std::string& name, double least, double most);
 

@@ -16,13 +16,13 @@
 //   generation=5:width=16         of the link at the moment
 //   maxGeneration=5:maxWidth=16   what the card and its slot can do together
 //   cardMaxGeneration=5           what the card could do in a better slot
-//   idleGeneration=1              in the place of "generation" while no copy ran in the last 100 ms
+//   idleGeneration=1              reported instead of "generation" if no copy ran in the last 100 ms
 //   replays=0                     packets sent again so far
 //   clockReasons=hw-thermal-slowdown,gpu-idle   names of nvml::kClockReasons
 //   smClockMHz, memoryClockMHz, maxSmClockMHz, temperatureC, powerWatts, powerLimitWatts
 //   eccErrors=0, retirementPending=false, mig=false, c2cLinks=0
 //   confidentialComputing=false, driverVersion=580.1   of the system: those of the first device count
-//   processes=1234/2GiB,77        process ids, and of each its memory, which may be unknown
+//   processes=1234/2GiB,77        process ids, each with its memory, which may be left out
 //   utilization=37                in per cent
 //   toDeviceBytesPerSecond, fromDeviceBytesPerSecond
 #pragma once

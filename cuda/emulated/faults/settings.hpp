@@ -1,4 +1,4 @@
-// Environment variables (docs/reference.md) configure the emulated machine. All are optional, and read once,
+// Environment variables (docs/reference.md) configure the emulated machine. All are optional, and fixed
 // by the first cuInit that succeeds. A malformed value makes cuInit return CUDA_ERROR_INVALID_VALUE, whose
 // description then says what is wrong; an empty value counts as unset. Sizes are bytes, with an optional KiB,
 // MiB or GiB.

@@ -2,7 +2,7 @@
 //
 // A copy's bytes are moved by memcpy() as soon as an engine gets to it, and the engine's thread then waits
 // until the link would have carried them: from the end of the copy before it on that link, in that direction,
-// for its bytes at the link's rate. Where it ends is computed, not measured, and the next copy begins there,
+// for its bytes at the link's rate. Its end is computed, not measured, and the next copy begins at that time,
 // not when the thread wakes up: a busy machine delays single copies, but the link carries its rate all the
 // same.
 //

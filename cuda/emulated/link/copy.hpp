@@ -36,7 +36,7 @@ class Links {
   Links(int devices, std::optional<double> bytes_per_second, const NumaFacts* numa);
 
   // Runs `body`, which moves the bytes, and waits until the copy is done, `slowdown` included. The copy
-  // begins on the link at `due` at the earliest. Returns when it was done on the link, never a future time.
+  // begins on the link at `due` at the earliest. Returns the time at which it was done, never a future one.
   Moment carry(const Route& route, std::size_t bytes, double slowdown, Moment due,
                const std::function<void()>& body);
 

@@ -10,7 +10,7 @@
 
 namespace pinbench::emulated {
 
-// Bytes of each emulated device that the processes of a machine hold. Each process locks as many bytes of a
+// Bytes of each emulated device that the processes sharing it hold. Each process locks as many bytes of a
 // common file, which stays empty. The kernel releases the locks of a process that ends, for any reason. Each
 // process has its own slot in the part of the file for a device. Thread safe.
 class SharedDeviceMemory {

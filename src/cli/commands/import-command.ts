@@ -39,7 +39,7 @@ export async function importNvbandwidthCommand(
 }
 
 /**
- * Refuses an output before importing: one that cannot be written, is not JSON, or is the only copy of the old baseline.
+ * Refuses an output before importing: one that cannot be written, is not JSON, or would replace the input.
  */
 async function checkOutput(output: string, path: string): Promise<void> {
   if (formatOfPath(documentFormats.result, output) !== "json") {

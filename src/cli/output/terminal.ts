@@ -6,7 +6,7 @@ import { shortageOf } from "../../machine-shortage.js";
 import { cannotWrite, writeToStream } from "../../results/files/output-stream.js";
 
 /*
- * The terminal: data go to stdout, everything else to stderr. Nothing outside src/cli writes to either.
+ * The terminal: data go to stdout, all else to stderr. Outside src/cli, only output-stream.ts writes to them.
  */
 
 /**
@@ -36,8 +36,8 @@ function endWithTerminal(): void {
 }
 
 /**
- * Writes to stdout and waits for completion. Rejects with an "output" PinbenchError. Bypasses process.stdout, which
- * reports success for a write that a full disk has cut short.
+ * Writes to stdout and waits for completion. Rejects with an "output" PinbenchError. A file is not written
+ * through process.stdout, which reports success if a full disk cuts a write short.
  */
 export async function writeStdout(text: string): Promise<void> {
   // Read before writing: a closed terminal no longer counts as one.
@@ -82,7 +82,7 @@ function writeStderr(text: string): void {
   process.stderr.write(shownText(text));
 }
 
-/** Writes sentences to stderr. Wraps long lines with an indentation. */
+/** Writes sentences to stderr. On a terminal, wraps long lines with an indentation. */
 function writeMessage(text: string): void {
   const most = columnsOf(process.stderr, 80) - 2;
   const tooLong = new RegExp(`(?=.{${most + 1}})(.{1,${most}}) `, "g");

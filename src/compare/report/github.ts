@@ -8,8 +8,8 @@ type Level = "error" | "warning" | "notice";
 const mostCommands = 9;
 
 /**
- * Workflow commands, one per line: the outcome (an error if the step fails), an error for each failing group and a
- * warning for each missing one. The table for the job's log follows.
+ * Workflow commands, one per line: the outcome (an error if the step fails), an error for each failing or
+ * undecided group and a warning for each missing one. The table for the job's log follows.
  */
 export function githubReport(comparison: Comparison, table: string): string {
   const { groups, rule, outcome, unfinished = [], notes, notice } = comparison;

@@ -171,7 +171,7 @@ function describeCells({ ids, moved, slowerAlone }: GroupComparison, comparison:
 /** Host memory explains a loss if its own loss is at least this share of it (as logarithms). */
 const explainingShare = 0.75;
 
-/** The change of host memory; null unless the CPU copies the first group and no link lost lanes. */
+/** The change of host memory; null unless the CPU copies the slowest group and no link is slower. */
 function hostSentence({ groups, linkLosses }: Comparison): string | null {
   const [first] = byLoss(groups.filter(({ verdict }) => verdict === "slower"));
   if (first?.basis !== "change" || first.hostChange === null || linkLosses !== undefined) return null;

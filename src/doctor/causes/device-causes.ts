@@ -14,7 +14,7 @@ const idleLinkShare = 0.01;
 /** Limit of an unknown link: generation 4 x16. */
 const usualLimitGBps = 31.5;
 
-/** Another process uses the device or its link. A process that only has it open costs nothing. */
+/** Another process uses the device or its link. One that only has it open counts only if copies are slow. */
 export function deviceShared(device: DeviceExamination): Seen | null {
   const others = device.others ?? [];
   const computePercent = device.activityBefore?.computePercent ?? 0;

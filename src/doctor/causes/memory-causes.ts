@@ -88,7 +88,7 @@ export function memoryLimitLow({ machine: { host } }: Examination): Seen | null 
   };
 }
 
-/** Containers have 64 MiB by default; a few workers' batches need more than this. */
+/** Less is too little for a few workers' batches; containers have 64 MiB by default. */
 const smallSharedMemoryBytes = 1024 * MiB;
 
 /** Data loader workers pass batches through /dev/shm, and die of a bus error if it is full. */

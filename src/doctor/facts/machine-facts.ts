@@ -30,7 +30,6 @@ export function readMachineFacts(root = "/", before: MachineCounters | null = nu
   };
 }
 
-/** Kind of machine, and settings of the kernel and NVIDIA's driver; null if unknown. */
 function readPlatformFacts(root: string) {
   return {
     confidentialGuest: readConfidentialGuest(root),

@@ -63,7 +63,7 @@ const roomAtEnds = 0.04;
 /** The same for a logarithmic axis. A mark is often at its end, and its label must not touch the other axis' labels. */
 const logRoom = 0.05;
 
-/** The scale of a horizontal axis. It keeps room below 0 if a point is there, whose mark would lie on the frame. */
+/** A horizontal axis' scale. It keeps room below 0 for a point at 0, whose mark would lie on the frame. */
 function acrossScale(axis: Axis, xs: readonly number[]): ScaleContinuousNumeric<number, number> {
   const scale = roomyScale(axis, xs);
   const [low, high] = scale.domain() as [number, number];

@@ -10,9 +10,9 @@ import {
 } from "d3-shape";
 
 /**
- * Curves differ in colour, mark and dashes; each alone is enough. The colours are by Okabe and Ito (Color Universal
- * Design, 2008), distinct for any colour vision, darkened on white and lightened on dark to a contrast of 3 to 1 (WCAG
- * 2.2, 1.4.11).
+ * Curves differ in colour and in dashes, each enough alone, and the first seven also in their mark. The
+ * colours are by Okabe and Ito (Color Universal Design, 2008), distinct for any colour vision, darkened on
+ * white and lightened on dark to a contrast of 3 to 1 (WCAG 2.2, 1.4.11).
  */
 export const curveStyles: readonly CurveStyle[] = [
   { onLight: "#0072b2", onDark: "#56b4e9", mark: symbolCircle, dashes: "" },

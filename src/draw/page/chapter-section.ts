@@ -5,7 +5,7 @@ import { type Block, type Fact, type Grid, headingText, type Note, type Report }
 import { counted, unbroken } from "../words.js";
 import type { Chapter } from "./chapter.js";
 
-/** A document's section: answer, first chart and main tables, then other charts, details and environment. */
+/** A document's section: answer, first chart, main tables; other charts, details, tables, environment. */
 export function chapterSection(chapter: Chapter, { id, number }: SectionPlace): Markup {
   const { report, charts } = chapter;
   const main = mainGrids(report);

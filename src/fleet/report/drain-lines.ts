@@ -8,8 +8,8 @@ import { fleetCellNames, slowPart } from "./fleet-text.js";
 /** Output for Slurm: a list of nodes to avoid, and commands that drain them. */
 
 /**
- * Nodes that are slow or have no valid result, compressed on one line, which may be empty. Leaves out names that are no
- * host names, and unreadable results, whose nodes are unknown.
+ * Nodes that are slow, incomplete or have no valid result, compressed on one line, which may be empty. Leaves
+ * out names that are no host names, and unreadable results, whose nodes are unknown.
  */
 export function nodeListReport(document: FleetDocument): string {
   return `${nodeList(badNodes(document).flatMap(({ host }) => (isListable(host) ? [host] : [])))}\n`;
@@ -91,7 +91,7 @@ function badNodes(document: FleetDocument): { host: string; reason: string }[] {
  */
 const listableName = /^[A-Za-z0-9][A-Za-z0-9._-]{0,252}$/;
 
-/** scontrol reads this name, in any case, as all nodes (read_config.c, nodespec_to_hostlist()). */
+/** scontrol reads this name, in upper or lower case, as all nodes (read_config.c, nodespec_to_hostlist()). */
 const allNodes = /^all$/i;
 
 /** Whether a name is safe in a node list; others could be read as several nodes, or be executed. */

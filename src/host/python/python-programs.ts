@@ -4,8 +4,8 @@ import { PinbenchError } from "../../errors.js";
 import { shortageOf } from "../../machine-shortage.js";
 
 /**
- * The Python environment in which pinbench was installed, set by the wheel's launcher. Null for other installations, or
- * if that environment has no torch and so cannot train.
+ * The Python of the environment in which pinbench was installed, set by the wheel's launcher. Null for other
+ * installations, or if that environment has no torch and so cannot train.
  */
 function ownPython({ PINBENCH_PYTHON: named }: NodeJS.ProcessEnv): string | null {
   return named && isAbsolute(named) ? named : null;

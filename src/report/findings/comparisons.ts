@@ -23,9 +23,10 @@ export interface ComparedFinding extends Finding {
 }
 
 /**
- * Compares each kind of cell with its counterpart: pinned memory with pageable, other kinds with pinned, a variant with
- * the same copies alone, blocks with a loop. One finding per kind: at the largest size (latency: the smallest; blocks:
- * the smallest block), with the fewest workers; of several devices, pairs or numbers of chunks the worst.
+ * Compares each kind of cell with its counterpart, such as pinned memory with pageable, a variant with the
+ * same copies alone, blocks with a loop. One finding per kind: at the largest size (latency: the smallest;
+ * blocks: the smallest block), with the fewest workers (against one worker: the most); of devices or pairs
+ * the worst, of numbers of chunks the best.
  */
 export function comparisons(document: ResultDocument): ComparedFinding[] {
   const evidence = document.cells.filter(isEvidence);

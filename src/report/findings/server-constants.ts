@@ -8,9 +8,9 @@ import { formatSize, KiB } from "../../settings/units.js";
 type WayChoice = { fromBytes: number; leastCount: number } | "kernel" | "direct";
 
 /**
- * Settings to paste for servers that choose between a kernel and copies by block size; null if nothing is certain.
- * Servers have one setting for both directions, or only for H2D, which requests wait for: so H2D decides, or D2H if H2D
- * was not measured.
+ * Settings to paste for servers that choose between a kernel and copies by block size; null if nothing is
+ * certain. Servers have one setting for both directions, or only for H2D, which requests wait for: so H2D
+ * decides, or D2H if H2D is not known.
  */
 export function serverConstants({ blockCutoffs }: Pick<ResultDocument, "blockCutoffs">): string | null {
   const [first] = blockCutoffs ?? [];

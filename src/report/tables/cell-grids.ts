@@ -311,7 +311,7 @@ function nodeGrid({ cells, precision, devices }: Table): Grid {
 
 const mostBriefRows = 12;
 
-/** Rates of plain one-way copies with the fewest workers: a row per device, direction and size. Null without any. */
+/** Plain one-way rates with fewest workers by device, direction and size; above 12 rows the largest sizes. */
 export function briefGrid(document: ResultDocument): Captioned | null {
   const fewest = groupCells(document)
     .filter(

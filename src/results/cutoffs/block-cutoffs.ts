@@ -26,8 +26,8 @@ interface Cutoff {
 }
 
 /**
- * The part that moves the bytes. Servers choose between these parts, so methods with the same one do not compete: for
- * large blocks a loop and a batch are equal.
+ * The part that moves the bytes. Servers choose between parts, so two methods of one part compete only if no
+ * other part was measured: for large blocks a loop and a batch are equal.
  */
 const moverOf: Readonly<Record<BlockWay, string>> = {
   loop: "copy engine",
@@ -95,8 +95,8 @@ export function cutoffsOf(verdicts: readonly SizeVerdict[]): Cutoff[] {
 }
 
 /**
- * Drops single sizes that contradict both neighbours in the lattice. Among many sizes this happens by chance; the
- * search has measured both neighbours, and a real change is wider than one step.
+ * Drops single sizes that contradict the measured sizes next to them in the lattice (one at an end). Among
+ * many sizes this happens by chance, and a real change is wider than one step.
  */
 function withoutIslands(decided: readonly SizeVerdict[]): SizeVerdict[] {
   const isNext = (one: SizeVerdict, other: SizeVerdict) =>

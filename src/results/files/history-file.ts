@@ -22,7 +22,7 @@ export function historyPath(folder: string): string {
 
 export interface History {
   entries: HistoryEntry[];
-  /** One sentence per line that is no check or a duplicate. */
+  /** One sentence per skipped line, and one if only the newest lines were read. */
   notes: string[];
 }
 
@@ -112,8 +112,8 @@ export async function checkHistoryWritable(folder: string): Promise<void> {
 }
 
 /**
- * Appends a check to a folder's history; makes the folder if necessary. If the line does not fit, nothing of it stays.
- * Rejects with an "output" PinbenchError.
+ * Appends a check to a folder's history; makes the folder if necessary. Removes a line that was not written
+ * completely, if possible. Rejects with an "output" PinbenchError.
  */
 export async function appendToHistory(folder: string, entry: HistoryEntry): Promise<void> {
   const path = historyPath(folder);

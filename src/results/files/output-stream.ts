@@ -7,8 +7,8 @@ import { fileErrorReason, inheritedDescriptor } from "../../text-file.js";
 const stdout = 1;
 
 /**
- * Writes to a pipe, a terminal, a device or stdout, not to a regular file. A reader that closes early is no error.
- * Rejects with the file system's error.
+ * Writes to stdout, or to a pipe, a terminal or a device. A reader that closes early is no error. Rejects
+ * with the file system's error.
  */
 export async function writeToStream(path: string, text: string): Promise<void> {
   try {

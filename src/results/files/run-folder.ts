@@ -9,9 +9,9 @@ import { reportingAs } from "./output-stream.js";
 import { checkWritable, finalize, finalizeNamed, makeFolder, refuseLink } from "./store.js";
 
 /**
- * A folder of runs, which is a baseline's form. pinbench lists its runs in baseline.json, and always replaces that list
- * as a whole: it names either all old or all new runs, even after a crash. A folder without a list, made by hand, has
- * its *.json files as runs. The first replacement keeps the old runs as the baseline's first level, because small
+ * A folder of runs: the form of a baseline. pinbench lists its runs in baseline.json, and always replaces it
+ * as a whole: a crash leaves either the old or the new list. A folder without a list, made by hand, has its
+ * *.json files as runs. The first replacement keeps the old runs as the baseline's first level, because small
  * losses within the threshold add up over updates. A lock lets only one process change the folder.
  */
 
@@ -53,7 +53,7 @@ export async function listRunsIfAny(folder: string): Promise<string[]> {
   return runs.map((name) => join(folder, name));
 }
 
-/** Paths of the first runs, from before any update; null if there was none. Throws like `listRuns`. */
+/** Paths of the first runs, from before any update; null if there was no update. */
 export async function listBegunRuns(folder: string): Promise<string[] | null> {
   if (!(await reportingAs(folder, () => readdir(folder))).includes(listName)) return null;
   const { begun } = await readList(join(folder, listName));

@@ -7,11 +7,11 @@ import { makeFolderSync } from "./made-folder.js";
 import { reportingAs, unwritable, writeToStream } from "./output-stream.js";
 
 /**
- * Result files. FILE is only replaced as a whole: the text is written to a temporary file next to it, synchronised to
- * disk, and renamed over it. During a run, FILE.partial has the finished rounds. If FILE is a symbolic link to a file,
- * all of this happens at its target, and the link stays. Other files than regular ones (a named pipe, /dev/stdout) are
- * written directly, once, at the end. Every function rejects with an "output" PinbenchError that names the path as
- * given, or its FILE.partial.
+ * Result files. FILE is only replaced as a whole: the text is written to a temporary file next to it,
+ * synchronised to disk, and renamed over it. During a run, FILE.partial has the finished rounds. If FILE is a
+ * symbolic link to a file, all of this happens at its target, and the link stays. Other files than regular
+ * ones (a named pipe, /dev/stdout) are written directly, once, at the end. Checking and writing reject with a
+ * PinbenchError that names the path as given, or its FILE.partial.
  */
 
 const partialSuffix = ".partial";
@@ -81,7 +81,7 @@ async function replaceFile(path: string, text: string, existing: Stats | null): 
     const handle = await open(temporary, "wx");
     try {
       if (existing !== null) {
-        // Only root can change the owner; for other users the file is theirs already.
+        // Only root can change the owner; another user becomes the owner.
         await handle.chown(existing.uid, existing.gid).catch(() => undefined);
         await handle.chmod(existing.mode & 0o7777);
       }

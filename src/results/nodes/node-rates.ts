@@ -106,7 +106,7 @@ export function crossedCosts(
 
 export interface NodeRate {
   node: number;
-  /** From `conditionOf()` the cell; only rates with equal conditions are compared. */
+  /** From `conditionOf()`; only rates with equal conditions are compared. */
   condition: string;
   rate: IntervalEstimate;
 }
@@ -128,7 +128,7 @@ interface NodeCost extends NodePair {
 interface NodeVerdict {
   /** The fastest node; sysfs's node if no other is faster. */
   best: number;
-  /** Nodes that are slower than another, the worst first, each with its cost against the best. */
+  /** Nodes that are slower than the best, the worst first, each with its cost. */
   costs: NodeCost[];
   /** Whether no node is clearly slower, but not all are clearly equal. */
   isOpen: boolean;

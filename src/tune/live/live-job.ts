@@ -141,7 +141,7 @@ export class LiveJob {
     return this.#process!;
   }
 
-  /** Aborted when the command and all its processes with a hook have ended. */
+  /** Aborted when the command and all its processes with a hook have ended, or after a `fault`. */
   get over(): AbortSignal {
     return this.#over.signal;
   }

@@ -11,7 +11,7 @@ import { batchFactsSchema } from "../loader-probe.js";
  */
 
 const hookMessageSchema = z.discriminatedUnion("type", [
-  /** The first message, when the process begins to iterate a loader. */
+  /** The first message of a process. */
   z.object({
     type: z.literal("hello"),
     pid: count,

@@ -128,7 +128,7 @@ export class LiveProbe implements Probe {
     }
   };
 
-  /** Records each check once for all ranks. A connection that workers would share rules out any trial. */
+  /** Records each check once for all ranks. A connection that workers would share rules out changes. */
   #check({ check, message }: HookMessageOf<"check">): void {
     if (this.facts.checks.some((one) => one.check === check)) return;
     this.facts.checks.push({ check, message });

@@ -30,8 +30,8 @@ const supported = new Set(["maxWorkers", "budgetNs", "timeoutNs", "go", "loader"
 const tickMs = 50;
 
 /**
- * Starts the command, waits until it is clear which loader takes most of the loop's time, and tunes it in all ranks of
- * this node. Rejects with a PinbenchError if there is none; the command may still run then.
+ * Starts the command, waits until it is clear which loader takes most of the loop's time, and returns a probe
+ * of it in all ranks of this node. Rejects with a PinbenchError if there is none; the command may still run.
  */
 export async function openLive(options: LiveOptions): Promise<LiveProbe> {
   const unsupported = (Object.keys(tuneSettings) as (keyof TuneSettings)[]).filter(
@@ -226,7 +226,7 @@ function ranksNotes(ranks: number, ranksOfNode: number, worldSize: number): stri
 
 /** How long a loop is watched after its first steps, to find the loader that it spends its time on. */
 const watchedNs = 2e9;
-/** Number of batches that is enough for slow loops. */
+/** Minimum number of watched batches; slow loops take longer than `watchedNs` for them. */
 const watchedBatches = 3;
 /** After this time without training, an evaluation loop is tuned: a script may evaluate before it trains. */
 const untrainedNs = 10e9;

@@ -98,7 +98,7 @@ const resnet50MultiplyAddsPerByte = 10_000;
 /** Number of files dropped per call; an abort takes effect between calls. */
 const droppedAtOnce = 1024;
 
-/** Drops all files from the page cache before a cold trial; a loader also drops each file after reading it. */
+/** Drops all files from the page cache before the first cold trial. Loaders drop each after reading it. */
 async function dropAllFiles({ data, dropFiles, rank, signal }: ModelProbeOptions): Promise<void> {
   if (data === null || dropFiles === null || rank.index > 0) return;
   for (let first = 0; first < data.files.length; first += droppedAtOnce) {
@@ -128,7 +128,7 @@ function availableStep(
   return null;
 }
 
-/** Loader options for a trial of `setting` from sample `firstSample` on; `step` is null without kernels. */
+/** Loader options for a trial of `setting` from sample `firstSample` on; `step` is null for none. */
 export function loaderOptions(
   options: ModelProbeOptions,
   step: LoaderStep | null,
@@ -167,7 +167,7 @@ const linkCopies = 15;
 
 /**
  * Times copies of one batch from pinned and from pageable memory on an idle device. A separate session frees their
- * memory. Null if a batch cannot be pinned; `notes` has the reason.
+ * memory. Null without enough memory; `notes` has the reason.
  */
 async function measureLink(options: ModelProbeOptions, notes: string[]): Promise<ProbeRecord["link"]> {
   const { bench, end } = await openBench(options, notes);

@@ -25,7 +25,7 @@ export const constants = {
   leastHalfWidth: 0.01,
   /** Assumed deviation between trials of a setting; it weighs as much as `turns` measured trials. */
   assumedDeviation: 0.02,
-  /** A worker may be this many times as fast as in a trial, which shares caches. Tried counts differ by this. */
+  /** Factor by which a worker may be faster than in a trial (shared caches), and between tried counts. */
   workerSlack: 1.2,
   /**
    * Share of the time from which workers are, or soon become, the limit; for the link, share of its rate. Three workers

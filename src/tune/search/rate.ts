@@ -67,7 +67,7 @@ function cycleBatches({ numWorkers }: LoaderSetting): number {
 
 interface SteadyState {
   batchesPerSecond: number;
-  /** Ends of the interval; 0 or below and infinity with too few batches. */
+  /** Ends of the interval; 0 and infinity with too few batches. */
   low: number;
   high: number;
   cycles: number;

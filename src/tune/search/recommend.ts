@@ -68,8 +68,8 @@ function startOf({ measured, startingPoint }: Trials): Measured | undefined {
 }
 
 /**
- * Whether trials show that a setting is better than the user's own. If one was tried once, its interval must be above
- * the other's. If both were repeated, the better rate counts.
+ * Whether trials show that `faster` is better than the user's own setting. If either was tried only once, the
+ * interval of `faster` must be above the other's. If both were repeated, the better rate counts.
  */
 function isShown(faster: Measured, start: Measured): boolean {
   if (faster.setting === start.setting || Math.min(faster.trials, start.trials) > 1) return true;
@@ -102,7 +102,7 @@ function limitOf(trials: Trials, { setting, score }: Measured): Recommendation["
   return busy >= busyShare * numWorkers ? "workers" : "hand-over";
 }
 
-/** Share of the time between batches that data takes, by waiting or in addition to the step; null without a step. */
+/** Share of the time between batches that data takes, beyond the step or by waiting; null if unknown. */
 function dataShare(trials: Trials, { setting, score }: Pick<Measured, "setting" | "score">): number | null {
   const { kind, stepNs } = trials.probe.facts;
   if (stepNs !== null) return Math.max(0, 1 - (stepNs * score.batchesPerSecond) / 1e9);

@@ -133,7 +133,7 @@ function branchOf(trials: Trials, pinMemory: boolean): Branch {
   return { pinMemory, curve: ascending, open: open.sort((a, b) => a - b) };
 }
 
-/** The setting with the usual prefetch_factor, or with 1 if only that fits into a small /dev/shm. */
+/** The setting with the usual prefetch_factor, or with 1 if only that fits. */
 export function settingThatFits(trials: Trials, workers: number, pinMemory: boolean): LoaderSetting {
   const usual = trials.settingOf(workers, pinMemory);
   const shorter = trials.settingOf(workers, pinMemory, 1);

@@ -19,7 +19,7 @@ it("a baseline's report has each kind of memory with its noise and detectable lo
 it.each([
   [1, "main holds 10 runs of 4 cells.", true],
   [4, "main holds 10 runs of 4 cells in 4 sessions.", false],
-])("a baseline of %i sessions is reported with advice if it is only one", (sessions, size, isAdvised) => {
+])("the report on a baseline of %i sessions asks for more if it has one", (sessions, size, isAdvised) => {
   const text = report({ sessions });
   expect(text).toContain(size);
   expect(text.includes("`pinbench baseline main --append`")).toBe(isAdvised);

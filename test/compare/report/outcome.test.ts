@@ -259,7 +259,7 @@ describe("the headline of a comparison", () => {
     ],
     ["ignores another slot of the same GPU", { differences: [differ("PCI address")] }, [nothing]],
     [
-      "has no verdict beside a fact that prevents one",
+      "has no verdict if a fact prevents one",
       {
         outcome: "not comparable",
         differences: [differ("driver", { blocks: true }), differ("kernel")],

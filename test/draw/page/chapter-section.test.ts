@@ -99,7 +99,7 @@ describe("a document's section of a page", () => {
   });
 
   it.each([24, 25])(
-    "shows a table that the brief view shortens once, or twice above 24 rows: %i rows",
+    "shows a table of up to 24 rows once, and a longer one that the brief view shortens twice: %i rows",
     (rows) => {
       const whole = tables([buildGrid(rows)]);
       const html = sectionOf(whole, undefined, undefined, briefOf(shortened(whole, 2)));

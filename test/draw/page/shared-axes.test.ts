@@ -27,7 +27,7 @@ function curves(rates: readonly number[], part: Partial<CurveChart> = {}): Curve
 const chartsOf = (...chapters: Chapter[]) => withSharedAxes(chapters).flatMap(({ charts }) => charts);
 
 describe("charts of the same name in several results", () => {
-  it("draw the same figure at the same place", () => {
+  it("show equal values at the same place", () => {
     const [small, large] = chartsOf(chapterOf(curves([5, 10])), chapterOf(curves([5, 10, 55]))).map(
       pictureOf,
     );

@@ -25,7 +25,7 @@ import { draws } from "../draws.js";
 
 let { one, is, between, chosen, ofText } = varied(0);
 
-/** The texts with all of some values; at most so many, for which the longest lists lose some. */
+/** The texts with all of some values; if there are more than `most`, the longest lists lose some. */
 function expanded(text: string, most: number): string[] {
   const lists = text.split(/[{}]/).map((part, index) => {
     if (index % 2 === 0) return [part];

@@ -8,7 +8,7 @@ import { jobEnded, type Trial } from "../../../src/tune/loader-probe.js";
 import { seeded } from "../../helpers/seeded.js";
 import { draws } from "../draws.js";
 
-/** A job of one rank or more whose hooks tell of epochs, changes and batches at random, and each trial of a probe in it. */
+/** A job of one or more ranks whose hooks report random epochs, changes and batches, and a probe's trials in it. */
 async function liveTrials(seed: number) {
   const { uniform, pick } = seeded(seed);
   const ms = (value: number) => Math.round(value * 1e3) * 1e3;

@@ -11,10 +11,10 @@ import {
   buildEmulatedDocument,
   type CellPart,
   type DocumentPart,
-  defaultSweepCells,
   KiB,
   MiB,
   ofFiveProcesses,
+  sweepCells,
 } from "../../helpers/result-document.js";
 import { describeSituations, pair, type Situation } from "../situations.js";
 
@@ -70,7 +70,7 @@ const unique = (cells: CellResult[]) => [...new Map(cells.map((cell) => [cell.id
 
 const situations: Situation[] = (
   [
-    ["a default sweep", defaultSweepCells(), { coldStart: [buildColdStart()] }],
+    ["a default sweep", sweepCells(), { coldStart: [buildColdStart()] }],
     [
       "curves of two kinds, one without intervals",
       [...bySize({}, [18, 48]), ...bySize({ ...pageable, relativeHalfWidth: null }, [9, 21])],

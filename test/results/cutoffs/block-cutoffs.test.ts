@@ -110,7 +110,7 @@ it("cut-offs are ordered by device, direction, memory, workers and number of blo
 
 describe("a cut-off between two copy methods", () => {
   it.each([4.5, 6, 16, 17, 28, 48, 64, 100, 256, 300, 512, 900])(
-    "at %d KiB lies in the interval that is found",
+    "at %d KiB lies in the interval that is found; below 5 and above 896 KiB at most one is found",
     (atKiB) => {
       for (let seed = 1; seed <= 20; ++seed) {
         const atBytes = atKiB * KiB;

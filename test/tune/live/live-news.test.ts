@@ -66,7 +66,7 @@ describe("a rank", () => {
 });
 
 describe("a process that is not tuned", () => {
-  it("is told to rest if it connects late, and does not end the job when it ends", () => {
+  it("gets the command to rest if it connects late, and does not end the job when it ends", () => {
     const { probe, job } = probeOf(9);
     const sent: object[] = [];
     const member = (isConnected: boolean) =>

@@ -9,7 +9,7 @@ import { openLive } from "../../../src/tune/live/open-live.js";
 import { jobEnded, type TrialControl } from "../../../src/tune/loader-probe.js";
 import { ask, probeOf } from "./told.js";
 
-/** The hook's side of it is a program that says what it is told to say: no Python, and no data. */
+/** Plays the hook: a program that sends scripted messages, without Python or data. */
 const fakeJob = fileURLToPath(new URL("../../fixtures/tune/live/fake_job.mjs", import.meta.url));
 
 /** The job ends with the test. */
@@ -142,7 +142,7 @@ it.each([
   [{ pinMemory: true }, 1],
   [{ prefetchFactor: 4 }, 1],
   [{ persistentWorkers: false }, 1],
-])("only the differences of a setting are requested: %o makes %i changes", async (difference, changes) => {
+])("a setting that differs in %o is requested with %i command", async (difference, changes) => {
   const { probe, sent } = probeOf(9);
   await ask(probe, twoWorkers);
   await ask(probe, { ...twoWorkers, ...difference });

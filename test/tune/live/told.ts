@@ -6,7 +6,7 @@ import { LiveProbe } from "../../../src/tune/live/live-probe.js";
 import { LoaderRecord } from "../../../src/tune/live/loader-record.js";
 import type { ProbeFacts } from "../../../src/tune/loader-probe.js";
 
-/** What hooks tell, in milliseconds. */
+/** Messages of hooks, with times in milliseconds. */
 
 export const ms = (value: number) => value * 1e6;
 
@@ -46,7 +46,7 @@ export const changed = (change: number, atMs: number): HookMessageOf<"changed"> 
   ...{ type: "changed", loader: 1, change, ns: ms(atMs) },
 });
 
-/** Batches at these times, each waited for so long. */
+/** Batches at these times, each after a wait of `waitMs`. */
 export const batches = (
   change: number,
   atMs: readonly number[],
@@ -65,7 +65,7 @@ export const batches = (
   waitNs: atMs.map(() => ms(waitMs)),
 });
 
-/** So many times from `first` on, `step` apart. */
+/** `count` times from `first` on, `step` apart. */
 export const every = (step: number, first: number, count: number): number[] =>
   Array.from({ length: count }, (_, index) => first + index * step);
 
@@ -94,8 +94,8 @@ interface ToldProbe {
 }
 
 /**
- * A probe whose ranks have taken this many batches, the commands that each of them is sent, and its job, whose news a test
- * tells; `arrivedMs` says when the last batches came.
+ * A probe whose ranks have taken these numbers of batches, the commands that each rank gets, and its job, whose
+ * news come from the test; `arrivedMs` has the times of the last batches.
  */
 export function probeOf(...batches: number[]): ToldProbe {
   const sent = batches.map((): object[] => []);

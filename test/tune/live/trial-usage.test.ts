@@ -18,7 +18,7 @@ async function stillProcess(): Promise<number> {
   return child.pid!;
 }
 
-/** As the kernel tells it of each mapping. */
+/** The sum over the kernel's list of mappings. */
 function privateKiB(pid: number): number {
   const text = readFileSync(`/proc/${pid}/smaps`, "utf8");
   const lines = text.matchAll(/^Private_(?:Clean|Dirty|Hugetlb): +(\d+) kB$/gm);

@@ -1,4 +1,4 @@
-"""What is said of a trial's failure, and what is known of its batches."""
+"""How a trial's failure is reported, and what is known of its batches."""
 
 import errno
 import os

@@ -86,7 +86,7 @@ class TrialTest(unittest.TestCase):
 
 
 class UsageTest(unittest.TestCase):
-    """The machine as files of /proc and calls tell of it, which the tests change."""
+    """The machine as files of /proc and calls report it; tests change these reports."""
 
     def setUp(self):
         self.blocks = 100

@@ -17,7 +17,7 @@ from pinbench_tune.trial import watch
 
 
 class Session:
-    """Keeps what is told, and answers with the commands given."""
+    """Keeps the messages that it gets, and answers with the given commands."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -95,7 +95,7 @@ describe("the row of the gain", () => {
       { ratio: 0.8, low: 0.7, high: 0.9 },
       "8 workers, not pinned | rate | 0.80× | 0.70× to 0.90× | DataLoader's defaults | slower",
     ],
-  ])("has ratio, interval and verdict of %j", (gain, row) => {
+  ])("has ratio, interval and verdict, or only the rates' ratio if the gain is null: %j", (gain, row) => {
     expect(rows({ recommendation: { gain } }, "rate")).toEqual([row]);
   });
 

@@ -7,7 +7,7 @@ import { tuningKind } from "../../../src/tune/report/tuning-formats.js";
 import { drawn } from "../../helpers/drawn.js";
 import { buildFailure, buildTrial, buildTried, buildTuning, type TuningPart } from "../../helpers/tuning.js";
 
-/* The notes beside the table of a tuning. */
+/* The notes on the table of a tuning. */
 
 const textOf = (part: TuningPart) =>
   drawn(tuningKind, buildTuning(part), "table", fileScreen({ columns: 200 })).replaceAll(/\s+/g, " ");

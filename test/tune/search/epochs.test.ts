@@ -94,7 +94,7 @@ describe("the rate of a job", () => {
   const start = { batches: 1, ns: 150 * ms };
   const cost = { batches: 100, betweenNs: 60 * ms, firstBatchNs: 150 * ms, start, isMeasured: true };
 
-  it("is the number of batches of an epoch over the time from its begin to the next one's", () => {
+  it("is an epoch's number of batches divided by the time from its start to the next one's", () => {
     // 99 gaps of 10 ms, 60 ms between, 150 ms until the first: 1.2 s.
     const score = jobScore(scoreAt(100), cost);
     expect(score.batchesPerSecond).toBeCloseTo(100 / 1.2);

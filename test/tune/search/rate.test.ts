@@ -28,7 +28,7 @@ it.each([
   [usualSetting(8, true, 4), null, 64],
   [usualSetting(8, false), 20, 10],
   [usualSetting(8, false), 1, 1],
-])("%j, epochs of %s: drops %i, twice those in flight, at most half an epoch", (setting, length, dropped) => {
+])("%j, epochs of %s: drops %i, twice those in flight, 1 to half an epoch", (setting, length, dropped) => {
   expect(droppedBatches(setting, length)).toBe(dropped);
 });
 
@@ -145,29 +145,29 @@ describe("a trial", () => {
     enoughFor(setting, { ...stopping, ...rule }, best === null ? null : scoreAt(best))(arrivalsNs);
 
   it.each([
-    ["not before half a second", evenly(51, 10 * ms), {}, false],
-    ["when its interval is narrow after half a second", evenly(52, 10 * ms), {}, true],
-    ["not while its interval is wide", noisy(60, 1), {}, false],
+    ["does not end before half a second", evenly(51, 10 * ms), {}, false],
+    ["ends when its interval is narrow after half a second", evenly(52, 10 * ms), {}, true],
+    ["does not end while its interval is wide", noisy(60, 1), {}, false],
     [
-      "not after less than ten cycles, which look alike by chance",
+      "does not end before ten cycles, as fewer may look alike by chance",
       evenly(16 + 39, 20 * ms),
       { setting: four },
       false,
     ],
-    ["after ten cycles", evenly(16 + 40, 20 * ms), { setting: four }, true],
+    ["ends after ten cycles", evenly(16 + 40, 20 * ms), { setting: four }, true],
     [
-      "after the most time, however wide the interval",
+      "ends after the most time, however wide the interval",
       noisy(200, 1.9).filter((ns) => ns < 1400 * ms),
       {},
       true,
     ],
-    ["not while it has no interval", evenly(5, 700 * ms), {}, false],
-    ["when its whole time is up", [21e9], { setting: four }, true],
-    ["when it cannot become the best", noisy(60, 1), { best: 200 }, true],
-    ["not while it may become the best", noisy(60, 1), { best: 101 }, false],
-    ["not early if nothing may be ruled out", noisy(60, 1), { best: 200, rule: { tolerance: 1 } }, false],
-    ["not without any batch", [], {}, false],
-  ])("ends %s", (_, arrivalsNs, options, verdict) => {
+    ["does not end while it has no interval", evenly(5, 700 * ms), {}, false],
+    ["ends when its whole time is up", [21e9], { setting: four }, true],
+    ["ends when it cannot become the best", noisy(60, 1), { best: 200 }, true],
+    ["does not end while it may become the best", noisy(60, 1), { best: 101 }, false],
+    ["does not end if nothing may be ruled out", noisy(60, 1), { best: 200, rule: { tolerance: 1 } }, false],
+    ["does not end without any batch", [], {}, false],
+  ])("%s", (_, arrivalsNs, options, verdict) => {
     expect(isEnough(arrivalsNs, options)).toBe(verdict);
   });
 });

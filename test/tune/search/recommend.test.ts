@@ -110,7 +110,12 @@ describe("a recommendation in a running job", () => {
 
   it.each([
     ["one clearly different trial of each", 100, [none, eight], { setting: eight }],
-    ["one rough trial of each", 9, [none, eight], { setting: none, undecided: { setting: eight } }],
+    [
+      "one rough trial of each",
+      9,
+      [none, eight],
+      { setting: none, limit: "process", undecided: { setting: eight } },
+    ],
     // The first trial of a search does not count.
     ["two rough trials of each", 9, [none, eight, none, eight, none], { setting: eight }],
   ])("leaves the script's setting only for a proven gain: after %s", async (_, batches, order, decided) => {

@@ -71,7 +71,7 @@ describe("the choice", () => {
     expect(chosen(many).numWorkers).toBeGreaterThan(40);
   });
 
-  it("has a longer prefetch if samples of uneven cost leave the loop waiting for idle workers", async () => {
+  it("also considers a longer prefetch if uneven samples leave the loop waiting for idle workers", async () => {
     const uneven = { ...usual, makeMs: 20, slowOneIn: 40, handOverMs: 3, handOverPinnedMs: 4 };
     const trials = await searched(new SimulatedProbe(uneven), { maxWorkers: 8 });
     expect(trials.tried.some(({ setting }) => setting.prefetchFactor === 4)).toBe(true);
@@ -87,7 +87,7 @@ describe("for 40 random loaders", () => {
   }
   let outcomes: Promise<Outcome[]> | null = null;
 
-  /** Searched once, for all that is said of them. */
+  /** Searched once, for all tests of this group. */
   function searchAll(): Promise<Outcome[]> {
     const random = generator(5);
     const between = (low: number, high: number) => low * (high / low) ** random();
@@ -104,7 +104,7 @@ describe("for 40 random loaders", () => {
       loaders.map(async (loader, index) => {
         const probe = new SimulatedProbe(loader, simulatedFacts, index + 101);
         const trials = await searched(probe);
-        // Without a step beside the loader, workers are preferred to none near a tie.
+        // Without a training step, workers are preferred to none near a tie.
         const factor = chosen(trials).numWorkers > 0 ? trials.overlapWorth : 1;
         const best = Math.max(await bestRate(loader, 16, 1), (await bestRate(loader, 0)) / factor);
         const share = (await trueRate(loader, chosen(trials))) / best;
@@ -196,7 +196,7 @@ describe("the search", () => {
   });
 });
 
-/** Fails where a test says so, after a few batches. */
+/** Fails with the settings that a test chooses, after a few batches. */
 class FailingProbe extends SimulatedProbe {
   constructor(
     readonly fails: (setting: LoaderSetting) => boolean,

@@ -95,7 +95,7 @@ describe("the value of a setting in the choice", () => {
   it.each([
     ["is its rate", four, {}, 35, 100],
     ["is less without workers, as no step was measured", none, {}, 5, 80],
-    ["is its rate beside a step", none, { stepNs: 1 }, 5, 100],
+    ["is its rate with a step", none, { stepNs: 1 }, 5, 100],
     ["is its rate in a job, if workers are busy for half of the time", four, live, 20, 100],
     ["is less in a job, if they are busy for 87 %", four, live, 35, 80],
   ] as const)("%s", async (_, setting, facts, makeMs, value) => {
@@ -130,15 +130,12 @@ describe("the setting to try for a number of workers", () => {
   it.each([
     [5, false],
     [50, true],
-  ])(
-    "has persistent workers if starting them for %i ms is a notable part of an epoch: %s",
-    async (firstMs, persists) => {
-      const trials = trialsFor(restarting, "live", firstMs);
-      expect(trials.settingOf(2, false).persistentWorkers).toBe(false);
-      await trials.run(restarting);
-      expect(trials.settingOf(2, false).persistentWorkers).toBe(persists);
-    },
-  );
+  ])("has persistent workers if starting them takes %i ms of an epoch: %s", async (firstMs, persists) => {
+    const trials = trialsFor(restarting, "live", firstMs);
+    expect(trials.settingOf(2, false).persistentWorkers).toBe(false);
+    await trials.run(restarting);
+    expect(trials.settingOf(2, false).persistentWorkers).toBe(persists);
+  });
 });
 
 describe("a setting that fails", () => {
@@ -276,7 +273,7 @@ it("a trial that is slower within epochs is stopped, whatever the best loses bet
   expect(ended).toEqual([false, true, false]);
 });
 
-it("the start of an epoch with persistent workers is estimated as the shortest time of a batch", async () => {
+it("the start of an epoch with persistent workers is estimated as the shortest time to make a batch", async () => {
   const own = { ...four, persistentWorkers: false };
   const epochTurns = [{ batches: 60, betweenNs: 0, firstBatchNs: 400 * ms }];
   const probe = new ScriptedProbe(

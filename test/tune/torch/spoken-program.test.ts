@@ -7,7 +7,7 @@ import { usualSetting } from "../../../src/results/loader-setting.js";
 import type { TorchProbeOptions } from "../../../src/tune/torch/torch-messages.js";
 import { openTorchProbe } from "../../../src/tune/torch/torch-probe.js";
 
-/* A probe, with a program in Python's place that says what a test tells it to say. */
+/* A probe, with a program in Python's place that sends the messages of a test. */
 
 const python = fileURLToPath(new URL("../../fixtures/tune/spoken_probe.mjs", import.meta.url));
 const two = usualSetting(2, false);
@@ -78,7 +78,7 @@ describe("a torch probe", () => {
     expect(await figuresOf({ breaks: true })).toEqual({ isSame: false, trials: [1, 2], links: [1, 0] });
   });
 
-  it("continues in another process after its caller's callback has thrown", async () => {
+  it("measures on in a new Python process after a callback of its caller has thrown", async () => {
     const probe = await opened();
     const enough = () => {
       throw new Error("it is none");

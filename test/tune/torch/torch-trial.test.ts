@@ -88,14 +88,14 @@ describe("a trial that has enough batches", () => {
   });
 });
 
-describe("a trial that fails", () => {
+describe("the failure of a trial", () => {
   const failure = failureOf("worker-killed");
 
   it.each([
     ["worker-killed", true, "the last words"],
     ["device-error", false, null],
   ] as const)(
-    "keeps its program for later trials unless the device is gone: %s",
+    "leaves its program to later trials unless the device is gone: %s",
     async (fault, isUsable, traceback) => {
       const { result, tell } = trialWith();
       tell(arrivals(1), ending({ failure: failureOf(fault) }), ended);
@@ -105,7 +105,7 @@ describe("a trial that fails", () => {
     },
   );
 
-  it("because its program ended reports that, unless it reported another failure before", async () => {
+  it("is that its program ended, unless the program reported another failure before", async () => {
     const { result, end } = trialWith();
     end({ code: 7, signal: null, error: null });
     expect(await result).toMatchObject({ isUsable: false, trial: { failure: { fault: "probe-died" } } });
@@ -115,7 +115,7 @@ describe("a trial that fails", () => {
     expect((await told.result).trial.failure).toMatchObject({ fault: "worker-killed" });
   });
 
-  it("for want of batches continues if batches can be read when the time is up", async () => {
+  it("for want of batches is not reported if batches can be read when the time is up", async () => {
     const { result, tell, probe } = trialWith();
     setTimeout(() => tell(arrivals(1e9)), 20_000);
     await vi.advanceTimersByTimeAsync(20_000);
@@ -124,7 +124,7 @@ describe("a trial that fails", () => {
     expect((await result).trial).toMatchObject({ failure: null, arrivalsNs: [1e9, 2e9, 3e9] });
   });
 
-  it("for want of batches has waited the full timeout for each, and for files to leave the page cache", async () => {
+  it("for want of batches comes after the full timeout for a batch, or for files to leave the page cache", async () => {
     const { result, tell } = trialWith();
     let isOver = false;
     void result.then(() => (isOver = true));
@@ -143,7 +143,7 @@ describe("a trial that fails", () => {
     });
   });
 
-  it("because the caller's callback throws is stopped, and rejects with that error", async () => {
+  it("by the caller's callback, which throws, stops the trial and rejects with that error", async () => {
     const enough = () => {
       throw new Error("it is none");
     };

@@ -82,10 +82,10 @@ it.each([
 });
 
 it.each([
-  ["each worker", { shards: null }, 1],
-  ["two groups", { shards: 2 }, 2],
+  ["into one shard for each", { shards: null }, 1],
+  ["into two shards", { shards: 2 }, 2],
 ])(
-  "an IterableDataset split between %s of 4 workers delivers each sample $2 times",
+  "an IterableDataset that 4 workers split %s delivers each sample $2 times",
   async (_between, kwargs, sampleCopies) => {
     const probe = await openFor("data_sets.py:Endless", { batchSize: 8, kwargs });
     expect(await probe.measure(workers(4), until(20))).toMatchObject({ failure: null, sampleCopies });

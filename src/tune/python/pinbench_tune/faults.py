@@ -57,7 +57,7 @@ class Refusal(Exception):
 
 
 class DataEnded(Exception):
-    """An iterable data set gave nothing after its restart."""
+    """The data set gave nothing when it was restarted."""
 
 
 class UserTraceback:

@@ -122,7 +122,7 @@ class Inspection:
             self._drawn.extend(indices if isinstance(indices, list) else [indices])
 
     def chosen(self):
-        """Called if the loader will be tuned. Shared objects rule out any trial."""
+        """Called if the loader will be tuned. Reports shared objects before any trial."""
         if self._held is not None:
             self._speak(*self._held)
 

@@ -86,7 +86,7 @@ class Clock:
         self.figures[part] += 1
 
     def timing_sending(self, send):
-        """Times, by CPU time as writing may wait, the thread that only pickles batches and writes them to the pipe."""
+        """Adds the CPU time, without waits, of the thread that only pickles batches and writes them to the pipe."""
         until = 0
 
         def timed(*arguments):

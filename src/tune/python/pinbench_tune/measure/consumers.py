@@ -183,7 +183,7 @@ class OverlappingConsumer(BlockingConsumer):
 
     def take(self, batch):
         start = time.perf_counter_ns()
-        # The previous copies are freed after these are issued, so that their memory is not reused.
+        # These copies are issued before the previous ones are freed, so that they get other memory.
         self._copies = copy(batch, self._device, True)
         done = torch.cuda.Event(enable_timing=True)
         done.record()
