@@ -110,14 +110,14 @@ export const mostSamples = 1e6;
 
 export const measuringSettings = {
   /** Relative half-width of the median's interval at which a cell has converged. */
-  precision: setting("--precision <percent>", "half-width of medians' intervals to reach (1%)", kind.share, {
+  precision: setting("--precision <percent>", "target half-width of a median's interval (1%)", kind.share, {
     default: 0.01,
   }),
   /** Null takes the preset's budget. */
   budgetNs: setting("--budget <time>", "time to measure all cells (8s; quick 250ms, fleet 10s)", kind.wait),
   samplesPerCell: setting(
     "--samples <count>",
-    "samples per cell, whatever --precision and --budget; for latency per worker",
+    "fixed number of samples per cell, in latency mode per worker",
     kind.count("number of samples", 1, mostSamples),
   ),
   verify: setting(
