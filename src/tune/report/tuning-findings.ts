@@ -58,9 +58,13 @@ export function headline(tuning: Tuning): string[] {
   const open = undecided && `Undecided: ${named(undecided.setting)}: ${rateText(undecided.score)}.`;
   // A job that ended or was interrupted had no more time.
   const more = open && tuning.run.status !== "ended" && tuning.run.status !== "aborted";
-  const { method, run } = tuning;
-  const hint = more && `Use --budget ${doubled(Math.max(method.budgetNs, run.searchNs))}.`;
+  const hint = more && `Use ${longerBudget(tuning)}.`;
   return [[answer, open, hint].filter(Boolean).join(" "), limitOf(tuning, recommendation)];
+}
+
+/** The flag for twice the time: of the budget, or of the search if that went on because it was undecided. */
+export function longerBudget({ method, run }: Tuning): string {
+  return `--budget ${doubled(Math.max(method.budgetNs, run.searchNs))}`;
 }
 
 /** Qualifies the limit if all allowed workers are in use, as more might be faster. */

@@ -22,11 +22,11 @@ import { emulatedNote, emulatedNotice } from "../../results/device-facts.js";
 import { describeSetting, settingKey, toPaste } from "../../results/loader-setting.js";
 import { countedCpus } from "../../results/naming/wording.js";
 import type { TrialRecord, Tried, Tuning, TuningScore } from "../../results/tuning.js";
-import { doubled, formatDuration, formatSizeRounded } from "../../settings/units.js";
+import { formatDuration, formatSizeRounded } from "../../settings/units.js";
 import { groupBy } from "../../stats/group-by.js";
 import { constants } from "../search/constants.js";
 import { readsStorage } from "../search/rate.js";
-import { findingsOf, formatRate, halfText, headline } from "./tuning-findings.js";
+import { findingsOf, formatRate, halfText, headline, longerBudget } from "./tuning-findings.js";
 
 export function tuningReport(tuning: Tuning): Report {
   const { tool, probe, run } = tuning;
@@ -65,7 +65,8 @@ function alerts(tuning: Tuning): Note[] {
   return [...(isEmulated ? [note(emulatedNotice, "warning")] : []), ...endings(tuning)];
 }
 
-function endings({ run, method }: Tuning): Note[] {
+function endings(tuning: Tuning): Note[] {
+  const { run } = tuning;
   if (run.status === "aborted")
     return [note("interrupted: these results were measured before that", "warning")];
   if (run.error !== null) return [note(`${run.error} These results were found before that.`, "failure")];
@@ -73,12 +74,7 @@ function endings({ run, method }: Tuning): Note[] {
     return [note("the job ended before the search: these results were measured before that", "warning")];
   }
   if (run.status === "budget") {
-    return [
-      note(
-        `the budget ended before the search was done: use --budget ${doubled(method.budgetNs)}`,
-        "warning",
-      ),
-    ];
+    return [note(`the budget ended before the search was done: use ${longerBudget(tuning)}`, "warning")];
   }
   return [];
 }

@@ -15,8 +15,9 @@ export type SpentShare = (furtherNs?: number) => number;
 /**
  * Finds the cheapest of the fastest settings without trying all. Tries a setting only if it may be faster than the best
  * by more than the tolerance, or as fast with fewer workers. Then repeats the candidates in turns. Begins with the
- * script's setting for a running job, otherwise with that and no workers. Repeats until `undecidedShare` of the budget is
- * used while no setting is shown to be better than the user's. Returns false if the budget was too small.
+ * script's setting for a running job, otherwise with that and no workers. While it is undecided between the user's
+ * setting and a better one, repeats until `undecidedShare` of the budget is used. Returns false if the budget was too
+ * small.
  */
 export async function search(trials: Trials, spentShare: SpentShare, undecidedShare = 1): Promise<boolean> {
   const { startingPoint, isLive, probe } = trials;

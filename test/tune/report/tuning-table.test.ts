@@ -68,11 +68,13 @@ describe("the header of a tuning", () => {
   });
 
   it.each([
-    ["complete", undefined],
-    ["aborted", "! interrupted: these results were measured before that"],
-    ["budget", "! the budget ended before the search was done: use --budget 120s"],
-  ] as const)("says how the search ended: %s", (status, alert) => {
-    const text = render({ run: { status } });
+    ["complete", 9.4e9, undefined],
+    ["aborted", 9.4e9, "! interrupted: these results were measured before that"],
+    ["budget", 9.4e9, "! the budget ended before the search was done: use --budget 120s"],
+    // A search that was undecided at the end of its budget went on.
+    ["budget", 75e9, "! the budget ended before the search was done: use --budget 150s"],
+  ] as const)("says how the search ended: %s after %d ns", (status, searchNs, alert) => {
+    const text = render({ run: { status, searchNs } });
     expect(text.split("\n").find((line) => line.startsWith("!"))).toBe(alert);
   });
 });
