@@ -186,18 +186,16 @@ async function liveTrials(seed: number) {
 function chosenTargets(seed: number) {
   const { pick } = seeded(seed);
   return Array.from({ length: 150 }, () => {
-    const loaders = Array.from({ length: pick(1, 2, 3) }, (_, i) => {
+    const loaders = Array.from({ length: pick(1, 2, 3) }, () => {
       const loop = () => ({ ns: pick(0, 1.8e9, 1.9e9, 2e9, 9.9e9, 10e9, 11e9), waitNs: pick(0, 1e8, 5e8) });
-      const told = { loader: i + 1 };
       return {
-        told,
         isUnderWay: pick(true, true, false),
         delivered: pick(7, 8, 100),
         hasTrained: pick(true, false),
         loop: { training: loop(), other: loop() },
       };
     });
-    return chooseTarget(loaders as never)?.reported.loader ?? null;
+    return loaders.indexOf(chooseTarget(loaders as never) as never);
   });
 }
 
