@@ -25,7 +25,8 @@ export function verdictRows({ name, search, runs, errors, leftInSharedMemory }, 
   const edited = runs.filter(({ how }) => how === "edited");
   if (edited.length === 0) return rows;
   const predicted = recommendation.score.batchesPerSecond;
-  const ofPick = runs.filter(({ how }) => how !== "other");
+  // The search's job too, as --go started it again: nothing is nearer in time to the prediction.
+  const ofPick = [search, ...runs.filter(({ how }) => how !== "other")];
   const rates = ofPick.map(({ batchesPerSecond }) => batchesPerSecond);
   const [least, most] = [Math.min(...rates), Math.max(...rates)];
   const beyond = Math.max(least / predicted, predicted / most);
