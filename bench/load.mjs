@@ -86,7 +86,8 @@ function turnsWithBare(file, code) {
     const flags = ["--json", "--budget", "5s", "--output", code, ...(values.cold ? ["--cold"] : [])];
     for (const way of JSON.parse(pinbench(file, ...flags)).ways) {
       const key = keyOf(way);
-      if (!rows.has(key)) rows.set(key, { way, pinbench: [], bare: [], error: way.error?.message ?? null });
+      if (!rows.has(key)) rows.set(key, { way, pinbench: [], bare: [], error: null });
+      rows.get(key).error ??= way.error?.message ?? null;
       if (way.error == null) rows.get(key).pinbench.push(way.gigabytesPerSecond.median);
     }
   };

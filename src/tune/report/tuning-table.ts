@@ -197,11 +197,14 @@ function tuningNotes(tuning: Tuning): Note[] {
 /** Why the script keeps its number of workers, the gain that this costs, and what to fix first. */
 function checks({ probe, recommendation }: Tuning): Note[] {
   const { heldBack } = recommendation ?? {};
+  const these = probe.checks.length === 1 ? "this" : "all of this";
   const gain =
     heldBack === undefined
       ? "no other number of workers is recommended"
-      : `${describeSetting(heldBack.setting)} would be ${formatRatio(heldBack.ratio)} as fast, once this is mended`;
-  return probe.checks.map(({ message }) => note(`${gain}: ${message}`, "warning"));
+      : `${describeSetting(heldBack.setting)} would be ${formatRatio(heldBack.ratio)} as fast, once ${these} is mended`;
+  return probe.checks.map(({ message }, index) =>
+    note(index === 0 ? `${gain}: ${message}` : message, "warning"),
+  );
 }
 
 /** Whether only some of the settings have persistent workers. */

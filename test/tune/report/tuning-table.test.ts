@@ -184,6 +184,28 @@ describe("notes", () => {
     );
   });
 
+  const pipe = { check: "connection", message: "the data set holds a pipe." } as const;
+  const list = { check: "memory", message: "each worker copies its list." } as const;
+  const eight = { setting: usualSetting(8, false), ratio: 3 };
+
+  it.each([
+    ["one", [pipe], eight, "8 workers, not pinned would be 3.0× as fast, once this is mended: the data set"],
+    [
+      "all, and the gain once",
+      [pipe, list],
+      eight,
+      "once all of this is mended: the data set holds a pipe. each worker copies its list.",
+    ],
+    [
+      "one, if no gain is known",
+      [pipe],
+      undefined,
+      "no other number of workers is recommended: the data set",
+    ],
+  ])("say which problems keep the script's number of workers: %s", (_, checks, heldBack, text) => {
+    expect(flat(render({ probe: { checks }, recommendation: { heldBack } }))).toContain(text);
+  });
+
   it("say why no workers were tried, and include the probe's notes", () => {
     const text = render({
       probe: { workersOff: "the batches are cuda tensors", notes: ["This is a model."] },
