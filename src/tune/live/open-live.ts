@@ -137,7 +137,7 @@ class LiveOpening {
     throw this.#failure(
       false,
       `${what} within ${formatDuration(patienceNs)}.`,
-      `If the training begins slowly, or a batch or a step really takes this long, use --timeout ${doubled(this.options.settings.timeoutNs)}.`,
+      `Only a loop that takes several batches in each epoch can be tuned. If yours is slow or starts late, use --timeout ${doubled(this.options.settings.timeoutNs)}.`,
     );
   }
 

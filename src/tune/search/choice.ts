@@ -9,8 +9,8 @@ export interface Measured {
   score: Score;
   trials: number;
   /**
-   * Batches per second, adjusted for the choice: lower for 0 workers if no step was measured, and for a running job's
-   * workers without spare time.
+   * Batches per second, adjusted for the choice: lower for 0 workers if no step was measured, and for the gain of a
+   * running job's workers without spare time.
    */
   value: number;
 }

@@ -155,12 +155,8 @@ function boundOf(trials: Trials, branch: Branch, other: Branch | undefined, work
     ratios.length === 0 || other === undefined
       ? Number.POSITIVE_INFINITY
       : Math.max(...ratios) * upperBound(other.curve, workers, makeNs);
-  return Math.min(
-    byOther,
-    upperBound(branch.curve, workers, makeNs),
-    loopBound(trials, branch),
-    trials.isLive ? busyShare * workerSlack * suppliedBy(workers, makeNs) : Number.POSITIVE_INFINITY,
-  );
+  const bound = Math.min(byOther, upperBound(branch.curve, workers, makeNs), loopBound(trials, branch));
+  return trials.isLive ? trials.worth(bound, busyShare * workerSlack * suppliedBy(workers, makeNs)) : bound;
 }
 
 /** Time of a running loop's own work per batch, without waiting; null if unknown. */
@@ -211,7 +207,7 @@ function withoutWorkers(trials: Trials, best: Measured): LoaderSetting | null {
   const ownNs = bodyNs(trials.find(best.setting)!);
   if (!trials.isLive || makeNs === null || ownNs === null) return null;
   const most = 1e9 / (ownNs + makeNs / workerSlack);
-  const mayWin = most >= (1 - trials.rule.tolerance) * best.value;
+  const mayWin = most >= (1 - trials.rule.tolerance) * best.score.batchesPerSecond;
   return mayWin ? untried(trials, trials.settingOf(0, best.setting.pinMemory)) : null;
 }
 

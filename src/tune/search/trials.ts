@@ -101,11 +101,28 @@ export class Trials {
   get measured(): Measured[] {
     return this.tried.flatMap(({ setting, score, steady, count, trials }) => {
       if (score === null || steady === null) return [];
+      const { numWorkers } = setting;
+      const rate = score.batchesPerSecond;
+      if (numWorkers === 0) return [{ setting, score, trials: count, value: rate / this.overlapWorth }];
       const busy = this.isLive ? busyWorkers(steady.batchesPerSecond, trials) : null;
-      const spare = busy === null ? 1 : Math.min(1, (constants.busyShare * setting.numWorkers) / busy);
-      const value = score.batchesPerSecond * (setting.numWorkers > 0 ? spare : 1 / this.overlapWorth);
+      // The last batches of a short epoch arrive together, faster than workers make them.
+      const share = Math.min(1, (busy ?? 0) / numWorkers);
+      const value = this.worth(rate, (constants.busyShare * rate) / share);
       return [{ setting, score, trials: count, value }];
     });
+  }
+
+  /**
+   * The value of a rate of workers that have time to spare only up to the rate `most`. It discounts what they gain over
+   * 0 workers, so a faster setting is never worth less than those.
+   */
+  worth(rate: number, most: number): number {
+    if (rate <= most) return rate;
+    const rates = this.tried.flatMap(({ setting, score }) =>
+      setting.numWorkers === 0 && score !== null ? score.batchesPerSecond : [],
+    );
+    const without = Math.min(rate, Math.max(0, ...rates));
+    return without + (most / rate) * (rate - without);
   }
 
   find(setting: LoaderSetting): TriedSetting | null {

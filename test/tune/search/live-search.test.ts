@@ -182,6 +182,19 @@ describe("in a running job", () => {
     ).toBe(0);
   });
 
+  it.each([
+    ["one worker", { bodyMs: 10, makeMs: 32 }, 1],
+    ["two that deliver an epoch at once", { epochs: { batches: 2, betweenMs: 0, workerStartMs: 15 } }, 2],
+  ])("workers that are always busy are chosen if faster than none: %s", async (_, changes, maxWorkers) => {
+    const start = script(0, false);
+    const of = { ...job, ...noise, bodyMs: 0.5, makeMs: 35, handOverMs: 0.5, copyMs: 0, ...changes };
+    for (let seed = 1; seed <= 10; ++seed) {
+      const facts = { pinningOff: "torch sees no GPU" };
+      const { recommendation } = await searchedJob(of, start, { seed, maxWorkers, facts, budgetNs: 33e9 });
+      expect(trueJobRate(of, recommendation.setting) / trueJobRate(of, start)).toBeGreaterThan(1.2);
+    }
+  });
+
   it("its script's setting is measured even if it would not fit any more", async () => {
     const start = script(4, false);
     const { probe } = await searchedJob(job, start, { sharedMemoryBytes: 1e6 });

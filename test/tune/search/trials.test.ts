@@ -101,6 +101,25 @@ describe("the value of a setting in the choice", () => {
   ] as const)("%s", async (_, setting, facts, makeMs, value) => {
     expect(await worthOf(setting, facts, makeMs)).toBeCloseTo(value);
   });
+
+  it.each([
+    ["70 % of its rate, if they are always busy", 0, 100, 70],
+    ["more than 0 workers if it is faster: 70 % of the gain counts", 20, 100, 85],
+    ["its rate, if 0 workers are as fast", 10, 100, 100],
+  ])("with workers in a job is %s", async (_, gapOfNoneMs, rate, value) => {
+    const probe = new ScriptedProbe(
+      // As in short epochs, where batches arrive together, the workers seem to make more than they can.
+      (one) => ({ ...steady(one, one.numWorkers > 0 ? 10 : gapOfNoneMs), makeNsPerBatch: 400 * ms }),
+      { ...simulatedFacts, ...live },
+    );
+    const trials = trialsOf(probe);
+    await trials.run(four);
+    if (gapOfNoneMs > 0) await trials.run(none);
+    expect(trials.measured[0]).toMatchObject({
+      score: { batchesPerSecond: expect.closeTo(rate) },
+      value: expect.closeTo(value),
+    });
+  });
 });
 
 describe("the setting to try for a number of workers", () => {
