@@ -28,6 +28,9 @@ interface ChildOptions {
   guard: Guard | null;
 }
 
+/** Signals that a terminal sends to a whole process group. Others reach one process, which may need its children. */
+const fromTerminal: ReadonlySet<NodeJS.Signals> = new Set(["SIGINT", "SIGQUIT", "SIGHUP"]);
+
 /**
  * A user's command with unchanged streams, in its own session: Ctrl-C at the terminal reaches only pinbench. A
  * guard, if any, ends the command if pinbench is killed.
@@ -87,8 +90,10 @@ export class Child {
     return this.#family.list();
   }
 
+  /** Passes a signal on to those whom it would have reached without pinbench. */
   signal(signal: NodeJS.Signals): void {
-    signalGroup(this.pid, signal);
+    if (fromTerminal.has(signal)) signalGroup(this.pid, signal);
+    else if (this.#ended === null) send(signal, [this.pid]);
   }
 
   /** Chooses a process that end() interrupts first: see Family.end(). */

@@ -49,7 +49,7 @@ vi.mock("../../src/host/processes.js", () => ({
     const process = played(Number(pid));
     return process === undefined ? null : { hasEnded: false, ...process };
   },
-  signalGroup: () => true,
+  signalGroup: (group: number, signal: string) => world.signals.push([-group, signal, world.nowMs]),
   LeftSharedMemory: class {
     note = (pids: readonly number[]) => pids.forEach((pid) => void world.noted.add(pid));
     remove = (makers: ReadonlySet<number>) => void world.removed.push(...makers);
@@ -158,6 +158,20 @@ describe("a command is ended", () => {
       [20, "SIGKILL", 5000],
     ]);
   });
+});
+
+it("signals that a terminal sends reach the group of a command, and all others the command alone", async () => {
+  const guard = { watch: () => undefined } as never;
+  const child = await Child.start(["sleep", "0.1"], { environment: {}, mark: ["A_MARK", "1"], guard });
+  run(child.pid);
+  const signals = ["SIGINT", "SIGHUP", "SIGQUIT", "SIGTERM", "SIGUSR1", "SIGUSR2"] as const;
+  for (const signal of signals) child.signal(signal);
+  const places = [-1, -1, -1, 1, 1, 1].map((sign) => sign * child.pid);
+  expect(world.signals).toEqual(signals.map((signal, i) => [places[i], signal, 0]));
+  await child.exit;
+  // Another process may have its number by now.
+  child.signal("SIGTERM");
+  expect(world.signals).toHaveLength(signals.length);
 });
 
 it.each([

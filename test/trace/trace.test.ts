@@ -197,12 +197,18 @@ describe.concurrent("pinbench trace -- COMMAND", () => {
     expect(traced.stderr).toMatch(/the end of process \d+ is missing: it was killed/);
   });
 
-  it("passes signals on, and reports at the command's end", async () => {
+  it.each([
+    ["SIGINT", 130],
+    ["SIGQUIT", 131],
+    ["SIGUSR1", 138],
+    ["SIGUSR2", 140],
+    ["SIGTERM", 143],
+  ] as const)("passes %s on, and reports at the command's end", async (signal, exitCode) => {
     const { file, args } = tracing(["say ready", "copy h2d pinned 4096 1 1", "sleep 60000"]);
     const { child, finished } = start(process.execPath, args, { env: environment });
     await new Promise((resolve) => child.stdout!.once("data", resolve));
-    child.kill("SIGINT");
-    expect((await finished).exitCode).toBe(130);
+    child.kill(signal);
+    expect((await finished).exitCode).toBe(exitCode);
     expect(existsSync(file)).toBe(true);
   });
 
