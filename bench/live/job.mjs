@@ -30,32 +30,19 @@ export async function runEdited(framework, setting, seconds, log) {
   return runScript(framework.command(flags), {}, seconds, log);
 }
 
-/** Runs the script with the setting that the search of `document` chose, started as `--go` starts it. */
-export async function runGone(framework, document, seconds, log) {
+/** Runs the script again as `tune --go` started it after the search whose summary this is. */
+export async function runGone(framework, { document, go }, seconds, log) {
   const folder = mkdtempSync(join(tmpdir(), "pinbench-live-"));
   const [signal, found] = ["measure", "found"].map((name) => join(folder, name));
-  const { setting, source, batch } = {
-    ...document.probe,
-    ...document.probe.facts,
-    ...document.recommendation,
-  };
   try {
-    writeSignal(signal, setting);
-    const [name, samples = "None"] = source.replace(/^loader \d+: /, "").split(/, | samples/);
-    const change = {
-      kind: `${name}, ${samples}, ${batch.samples}`,
-      order: 0,
-      isRenewed: true,
-      setting,
-      found,
-    };
+    writeSignal(signal, document.recommendation.setting);
     const env = {
-      PINBENCH_TUNE_GO: JSON.stringify(change),
+      PINBENCH_TUNE_GO: JSON.stringify({ ...JSON.parse(go), found }),
       PYTHONPATH: [hook, process.env.PYTHONPATH].filter(Boolean).join(":"),
     };
     const flags = ["--seconds", String(seconds), "--measure-after", signal];
     const run = await runScript(framework.command([...settingFlags(usual), ...flags]), env, seconds, log);
-    if (!existsSync(found)) throw new Error(`there was no loader ${change.kind}`);
+    if (!existsSync(found)) throw new Error("the loader was not constructed");
     return run;
   } finally {
     rmSync(folder, { recursive: true });

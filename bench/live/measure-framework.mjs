@@ -40,7 +40,7 @@ export async function measureFramework(framework, { seconds, deadlineSeconds, tu
     const beganMs = performance.now();
     const other = nextOther(framework, result.runs, pick);
     const runs = [
-      ["go", pick, () => runGone(framework, document, seconds, log)],
+      ["go", pick, () => runGone(framework, result.search, seconds, log)],
       ["edited", pick, () => runEdited(framework, pick, seconds, log)],
       ...(other === null ? [] : [["other", other, () => runEdited(framework, other, seconds, log)]]),
     ];

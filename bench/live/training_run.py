@@ -3,6 +3,7 @@
 The last line of a script's output is one JSON object:
   batchesPerSecond   of one rank, over --seconds of steady running; null if the script ended before
   measuredBatches, measuredSeconds
+  go                 what pinbench tune --go asks its hook for; null without it
   cpuMsPerBatch      CPU time of the training loop's thread per measured batch. If it differs between
                      runs of one loop, the CPU's speed differs.
 """
@@ -102,6 +103,7 @@ class TrainingRun:
             "measuredSeconds": self.measured_ns / 1e9,
             "cpuMsPerBatch": self.measured_cpu_ns / 1e6 / max(1, self.measured_batches),
             "batches": self.batches,
+            "go": os.environ.get("PINBENCH_TUNE_GO"),
         }
         print(json.dumps(account), flush=True)
 

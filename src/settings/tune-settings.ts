@@ -52,7 +52,7 @@ export const tuneSettings = {
   ),
   go: setting(
     "--go [anyway]",
-    "with a command: start it afresh with the best (anyway: despite a new checkpoint)",
+    "with a command: start it afresh with the best (anyway: despite a checkpoint that the search wrote)",
     kind.choice(["best", "anyway"]),
   ),
   loader: setting(

@@ -95,7 +95,7 @@ describe.concurrent("pinbench tune -- COMMAND", () => {
   });
 
   it("with --go changes no setting if the restarted command makes another loader", async () => {
-    const script = `length=100; if [ "$PINBENCH_TUNE" = search ]; then length=2400; fi; exec "$@" --length $length`;
+    const script = `if [ "$PINBENCH_TUNE" != search ]; then set -- "$@" --stream --length 100; fi; exec "$@"`;
     const command = ["sh", "-c", script, "sh", warmPython, "-m", "training"];
     const { exitCode, stdout, stderr } = await tune(command, "--go", "--budget", "2s");
     expect(exitCode, stderr).toBe(0);
@@ -237,19 +237,30 @@ describe.concurrent("pinbench tune --go", () => {
     expect(stderr).toContain("pinbench: the command has ended by itself: it is not started again.\n");
   });
 
+  const train = training("--epochs", "4").join(" ");
   it.each([
-    ["--go", 1, /model\.pt is a new checkpoint, from which the command may go on: it is not started\./],
-    ["--go=anyway", 0, /the command is started afresh/],
-  ])("given as %s exits with %i if the search wrote a checkpoint", async (flag, exitCode, message) => {
-    const out = folder();
-    const command = `touch ${out}/model.pt ${out}/log.txt; ${training("--epochs", "4").join(" ")}`;
-    const run = await tune(["sh", "-c", command, out], flag, "--budget", "1s");
-    expect(run.exitCode, run.stderr).toBe(exitCode);
-    expect(run.stderr).toMatch(
-      /the search made or changed .*(model\.pt and .*log\.txt|log\.txt and .*model\.pt)/,
-    );
-    expect(run.stderr).toMatch(message);
-  });
+    [
+      "--go",
+      train,
+      1,
+      /model\.pt is a checkpoint that the search wrote, from which the command may go on: it is/,
+    ],
+    ["--go", `${train} &`, 1, /model\.pt is a checkpoint that the search wrote/],
+    ["--go --timeout 250ms", "sleep 100 &", 1, /model\.pt is a checkpoint that the search wrote/],
+    ["--go=anyway", train, 0, /the command is started afresh/],
+  ])(
+    "given as %s to %s exits with %i if that wrote a checkpoint",
+    async (flags, script, exitCode, message) => {
+      const out = folder();
+      const command = `touch ${out}/model.pt ${out}/log.txt; ${script}`;
+      const run = await tune(["sh", "-c", command, out], ...flags.split(" "), "--budget", "1s");
+      expect(run.exitCode, run.stderr).toBe(exitCode);
+      expect(run.stderr).toMatch(
+        /the search made or changed .*(model\.pt and .*log\.txt|log\.txt and .*model\.pt)/,
+      );
+      expect(run.stderr).toMatch(message);
+    },
+  );
 
   it("refuses input from a pipe, because it starts the command twice", () => {
     const piped = `echo lines | "${process.execPath}" "${pinbench}" tune --go -- cat; exit 0`;

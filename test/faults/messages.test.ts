@@ -32,7 +32,6 @@ const ofHook: HookMessage[] = [
     setting,
     source: "ImageFolder",
     kind: "ImageFolder, 10000, 64",
-    order: 0,
     startMethod: "fork",
     epochBatches: null,
     framework: null,

@@ -4,12 +4,11 @@ import { PinbenchError } from "../../errors.js";
 import { shellExitCode } from "../../host/child.js";
 import type { LoaderSetting } from "../../results/tuning.js";
 import { JobFolder } from "./live-job.js";
-import type { HookMessageOf } from "./live-messages.js";
 
-/** The loader that `--go` changes in the second run of a command. */
-export interface GoTarget extends Pick<HookMessageOf<"loader">, "kind" | "order"> {
-  /** Whether the script constructs it again, for example in each epoch. */
-  isRenewed: boolean;
+/** A setting, and the name (go.py) of the loader that `--go` gives it in the second run of a command. */
+export interface Change {
+  kind: string;
+  setting: LoaderSetting;
 }
 
 /** Throws if the command's input can be read only once: --go starts the command twice. */
@@ -34,10 +33,7 @@ export function requireRepeatableInput(): void {
  * Starts a command again with other arguments for one loader (null: unchanged) and no other hook. `end` resolves with
  * the exit code as a shell gives it, and whether the loader was found again.
  */
-export async function startAfresh(
-  command: readonly string[],
-  change: (GoTarget & { setting: LoaderSetting }) | null,
-) {
+export async function startAfresh(command: readonly string[], change: Change | null) {
   const folder = new JobFolder("PINBENCH_TUNE_RUN");
   // The hook makes this file when it has found the loader.
   const found = join(folder.path, "found");

@@ -1,7 +1,6 @@
 import { settingKey } from "../../results/loader-setting.js";
 import type { LoaderSetting } from "../../results/tuning.js";
 import { jobEnded, type Probe, type ProbeFacts, type Trial, type TrialControl } from "../loader-probe.js";
-import type { GoTarget } from "./go.js";
 import type { LiveJob, Member } from "./live-job.js";
 import type { HookMessage, HookMessageOf } from "./live-messages.js";
 import { LiveTrial, type Rank } from "./live-trial.js";
@@ -68,10 +67,9 @@ export class LiveProbe implements Probe {
     return trial;
   }
 
-  /** The tuned loader, to be found in another run of the script; null if its construction was not observed. */
-  get goTarget(): GoTarget | null {
-    const { reported, isRenewed } = this.#target.ranks[0]!.loader;
-    return reported.kind === null ? null : { kind: reported.kind, order: reported.order, isRenewed };
+  /** The tuned loader's name in any run of the script; null if its construction was not observed. */
+  get loaderName(): string | null {
+    return this.#target.ranks[0]!.loader.reported.kind;
   }
 
   async close(): Promise<void> {

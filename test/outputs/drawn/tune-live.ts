@@ -24,7 +24,6 @@ async function liveTrials(seed: number) {
       setting: own,
       source: "Samples",
       kind: null,
-      order: 0,
       startMethod: "fork",
       epochBatches,
       framework: null,

@@ -18,7 +18,6 @@ export function loaderOf({ loader = 1, epochBatches = null as number | null } = 
       setting: torchDefault,
       source: "Samples",
       kind: "Samples, 100, 4",
-      order: 0,
     },
     ...{ startMethod: "fork", epochBatches, framework: null },
   });

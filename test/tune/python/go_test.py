@@ -17,63 +17,90 @@ class Stream(IterableDataset):
         return iter(range(8))
 
 
+class OpensInLen(support.Numbers):
+    """Its length must not be asked for: workers would share the file that this opens."""
+
+    def __len__(self):
+        raise AssertionError("__len__ was called")
+
+
+class NoSize(BatchSampler):
+    """Its batch size must not be asked for yet."""
+
+    @property
+    def batch_size(self):
+        raise RuntimeError("set_epoch() first")
+
+    @batch_size.setter
+    def batch_size(self, size):
+        pass
+
+
+def make(kind, data, *positional, **named):
+    return kind(data, *positional, **named)
+
+
+def train(kind):
+    return make(kind, support.Numbers(8), 2)
+
+
+def validate(kind):
+    return make(kind, support.Numbers(8), 2)
+
+
 class GoTest(unittest.TestCase):
-    def made(self, construct, kind="Numbers, 8, 2", order=0, is_renewed=False, workers=2):
-        """The loaders that construct(DataLoader) returns, and whether the hook says that it has found one."""
+    def changed(self, run, chosen=0, workers=2):
+        """The loaders that `run(DataLoader)` returns in a second run, of which the search has chosen this one, and
+        whether the hook says that it has found one.
+        """
+        searched, gone = (type("DataLoader", (DataLoader,), {"__init__": DataLoader.__init__}) for _ in range(2))
+        Watch(searched, "/nowhere").take_place()
         with tempfile.TemporaryDirectory() as folder:
             found = os.path.join(folder, "found")
-            asked = {"kind": kind, "order": order, "isRenewed": is_renewed, "found": found}
-            asked["setting"] = {**support.setting(workers, 3), "pinMemory": True}
-            # A class of its own: the hook changes it for good.
-            hooked = type("DataLoader", (DataLoader,), {"__init__": DataLoader.__init__})
-            go.take_place(asked, types.SimpleNamespace(DataLoader=hooked))
-            return construct(hooked), os.path.exists(found)
+            # One call for both runs, because its line is a part of a loader's name.
+            for kind in (searched, gone):
+                loaders = run(kind)
+                if kind is searched:
+                    asked = {"kind": vars(loaders[chosen])["_pinbench_name"], "found": found}
+                    asked["setting"] = {**support.setting(workers, 3), "pinMemory": True}
+                    go.take_place(asked, types.SimpleNamespace(DataLoader=gone))
+            return loaders, os.path.exists(found)
 
-    def workers(self, construct, **how):
-        return [loader.num_workers for loader in self.made(construct, **how)[0]]
+    def workers(self, run, chosen=0):
+        return [loader.num_workers for loader in self.changed(run, chosen)[0]]
 
     def test_a_loader_gets_the_arguments_of_an_edit_and_keeps_all_others(self):
-        (loader,), is_found = self.made(lambda kind: [kind(support.Numbers(8), 2, num_workers=1, timeout=9, drop_last=True)])
+        (loader,), is_found = self.changed(lambda kind: [kind(support.Numbers(8), 2, num_workers=1, timeout=9, drop_last=True)])
         self.assertTrue(is_found)
         got = loader.num_workers, loader.prefetch_factor, loader.pin_memory, loader.timeout, loader.drop_last
         self.assertEqual(got, (2, 3, True, 9, True))
 
     def test_without_workers_it_has_no_argument_that_torch_refuses(self):
         arguments = dict(num_workers=2, timeout=9, prefetch_factor=4, multiprocessing_context="spawn")
-        (loader,), _ = self.made(lambda kind: [kind(support.Numbers(8), 2, **arguments)], workers=0)
+        (loader,), _ = self.changed(lambda kind: [kind(support.Numbers(8), 2, **arguments)], workers=0)
         self.assertEqual((loader.num_workers, loader.timeout), (0, 0))
 
-    def test_it_is_known_by_class_and_length_of_its_data_batch_size_and_order(self):
-        eight, nine = support.Numbers(8), support.Numbers(9)
+    def test_all_loaders_that_an_edit_of_its_line_would_change_are_changed(self):
+        by_function = lambda kind: [train(kind), validate(kind)]
+        self.assertEqual([self.workers(by_function, chosen) for chosen in range(2)], [[2, 0], [0, 2]])
+        epochs = lambda kind: [make(kind, support.Numbers(8 + epoch), 2) for epoch in range(3)]
+        self.assertEqual(self.workers(epochs), [2, 2, 2])
+        several = lambda kind: [make(kind, data, size) for data, size in ((support.Numbers(8), 2), (Stream(), 2), (support.Numbers(8), 4))]
+        self.assertEqual([self.workers(several, chosen) for chosen in range(3)], [[2, 0, 0], [0, 2, 0], [0, 0, 2]])
 
-        def construct(kind):
-            return [kind(nine, 2), kind(eight, 2), kind(eight, 4), kind(eight, 2), kind(eight, 2)]
-
-        self.assertEqual(self.workers(construct), [0, 2, 0, 0, 0])
-        self.assertEqual(self.workers(construct, order=1), [0, 0, 0, 2, 0])
-        self.assertEqual(self.workers(construct, order=1, is_renewed=True), [0, 0, 0, 2, 2])
-
-    def test_a_batch_sampler_has_the_batch_size_and_a_stream_no_length(self):
+    def test_it_is_asked_nothing(self):
         eight = support.Numbers(8)
-        sampled = lambda kind: [kind(eight, batch_sampler=BatchSampler(SequentialSampler(eight), 2, False))]
-        self.assertEqual(self.workers(sampled), [2])
-        self.assertEqual(self.workers(lambda kind: [kind(Stream())], kind="Stream, None, 1"), [2])
+        for run in (
+            lambda kind: [kind(OpensInLen(8), sampler=SequentialSampler(eight))],
+            lambda kind: [kind(eight, batch_sampler=NoSize(SequentialSampler(eight), 2, False))],
+        ):
+            self.assertEqual(self.workers(run), [2])
 
-    def test_one_that_is_not_found_is_left_alone(self):
-        loaders, is_found = self.made(lambda kind: [kind(support.Numbers(8), 2)], kind="Others, 8, 2")
-        self.assertEqual((loaders[0].num_workers, is_found), (0, False))
-
-    def test_the_search_counts_a_loader_that_torch_refuses_as_go_does(self):
-        def construct(kind):
-            with self.assertRaises(ValueError):
-                kind(support.Numbers(8), 2, drop_last=True, timeout=-1)
-            return [kind(support.Numbers(8), 2)]
-
-        searched = type("DataLoader", (DataLoader,), {"__init__": DataLoader.__init__})
-        Watch(searched, "/nowhere").take_place()
-        kind, order = vars(construct(searched)[0])["_pinbench_name"]
-        self.assertEqual((self.workers(construct), self.workers(construct, kind=kind, order=order)), ([0], [2]))
+    def test_one_that_is_not_constructed_again_is_left_alone(self):
+        runs = iter([train, validate])
+        (loader,), is_found = self.changed(lambda kind: [next(runs)(kind)])
+        self.assertEqual((loader.num_workers, is_found), (0, False))
 
     def test_arguments_that_torch_refuses_are_refused_by_torch(self):
         with self.assertRaises(TypeError):
-            self.made(lambda kind: [kind(support.Numbers(8), number_workers=2)])
+            self.changed(lambda kind: [kind(support.Numbers(8), number_workers=2)])

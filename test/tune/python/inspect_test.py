@@ -37,6 +37,20 @@ class AsksModule(Holder):
         return _module_wide[0].recv(index)
 
 
+class AsksInComprehension(Holder):
+    def __getitem__(self, index):
+        return [_module_wide[0].recv(each) for each in range(index)]
+
+
+_other_module = types.ModuleType("other_module")
+_other_module.connection = _module_wide[0]
+
+
+class AsksOtherModule(Holder):
+    def __getitem__(self, index):
+        return _other_module.connection.recv(index)
+
+
 class NamesLikeIt(Holder):
     """An attribute has the name of a global that it does not use."""
 
@@ -128,13 +142,14 @@ class InspectTest(unittest.TestCase):
             other.close()
 
     def test_globals_that_its_methods_use_are_found_and_no_others(self):
-        self.assertEqual(self.held(AsksModule()), "connection")
+        for asking in (AsksModule(), AsksInComprehension(), AsksOtherModule()):
+            self.assertEqual(self.held(asking), "connection")
         self.assertIsNone(self.held(NamesLikeIt(_module_wide=1)))
 
-    def spoken(self, dataset, loop=lambda dataset: None):
+    def spoken(self, dataset, loop=lambda dataset: None, method="fork"):
         """The checks that speak before the first setting with workers, after two epochs of a loop without any."""
         spoken = []
-        inspection = inspect.Inspection(DataLoader(dataset, batch_size=4), lambda check, _: spoken.append(check))
+        inspection = inspect.Inspection(DataLoader(dataset, batch_size=4), lambda check, _: spoken.append(check), method)
         inspection.chosen()
         for _epoch in range(2):
             for first in range(0, 24, 4):
@@ -169,20 +184,25 @@ class InspectTest(unittest.TestCase):
             with self.subTest(dataset=type(dataset).__name__):
                 self.assertEqual(self.spoken(dataset, loop or (lambda _: None)), checks)
 
+    def test_a_worker_that_would_import_the_script_is_not_started_early(self):
+        self.assertEqual(self.spoken(KeepsInDict(kept={}), method="spawn"), [])
+
     def test_a_stream_is_not_compared(self):
         class Stream(IterableDataset):
             def __iter__(self):
                 return iter(range(8))
 
-        inspection = inspect.Inspection(DataLoader(Stream(), batch_size=4), self.fail)
+        inspection = inspect.Inspection(DataLoader(Stream(), batch_size=4), self.fail, "fork")
         inspection.drawn(None)
         inspection.judge()
 
     def test_a_loop_that_keeps_its_batches_speaks_by_its_open_files(self):
-        for kept, batches, under_way, speaks in (
-            (30, 30, 2, True), (3, 30, 2, False), (8, 30, 16, False), (10, 10, 2, False)
+        for kept, batches, under_way, epoch, speaks in (
+            (30, 30, 2, None, True), (3, 30, 2, None, False), (8, 30, 16, None, False), (10, 10, 2, None, False),
+            # An epoch's batches may all be kept until it ends; those of more than one are kept for longer.
+            (30, 30, 2, 40, False), (30, 30, 2, 25, True), (30, 30, 2, 10**7, True),
         ):
-            self.assertEqual(inspect.files(kept, batches, under_way) is not None, speaks, (kept, batches))
+            self.assertEqual(inspect.files(kept, batches, under_way, epoch) is not None, speaks, (kept, batches, epoch))
 
     def test_a_stream_whose_workers_each_deliver_all_of_it_speaks(self):
         for copies, speaks in ((2.0, True), (1.0, False), (None, False)):

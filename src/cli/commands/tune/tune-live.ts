@@ -3,12 +3,12 @@ import { listed } from "../../../draw/words.js";
 import { ExitCode, PinbenchError } from "../../../errors.js";
 import { describeExit, type Exit, shellExitCode } from "../../../host/child.js";
 import { describeSetting } from "../../../results/loader-setting.js";
-import type { LoaderSetting, Tuning } from "../../../results/tuning.js";
+import type { Tuning } from "../../../results/tuning.js";
 import type { CommandSettings } from "../../../settings/command-settings.js";
 import type { Call } from "../../../settings/settings.js";
 import { undecidedBudgetNs } from "../../../settings/tune-settings.js";
 import { formatDuration } from "../../../settings/units.js";
-import { type GoTarget, requireRepeatableInput, startAfresh } from "../../../tune/live/go.js";
+import { type Change, requireRepeatableInput, startAfresh } from "../../../tune/live/go.js";
 import type { LiveJob } from "../../../tune/live/live-job.js";
 import type { LiveProbe } from "../../../tune/live/live-probe.js";
 import { openLive } from "../../../tune/live/open-live.js";
@@ -54,10 +54,10 @@ export async function tuneLive(flags: TuneFlags, command: readonly string[], cal
   const own = flags.output.map((path) => resolve(path));
   const written = writtenFiles(command, startedMs).filter(({ path }) => !own.includes(resolve(path)));
   if (written.length > 0) note(`the search made or changed ${someOf(written.map(({ path }) => path))}.`);
-  const checkpoint = written.find(({ isNewCheckpoint }) => isNewCheckpoint);
+  const checkpoint = written.find(({ isCheckpoint }) => isCheckpoint);
   if (checkpoint !== undefined && flags.go !== "anyway") {
     note(
-      `${checkpoint.path} is a new checkpoint, from which the command may go on: it is not started. Remove it, or use --go=anyway.`,
+      `${checkpoint.path} is a checkpoint that the search wrote, from which the command may go on: it is not started. Remove it, or use --go=anyway.`,
     );
     return ExitCode.regression;
   }
@@ -84,10 +84,9 @@ function announcement({ budgetNs, go }: TuneFlags): string {
 /** Passes signals on to the command, and ends with its exit code. */
 async function go(
   command: readonly string[],
-  { target, setting }: Found,
+  { change }: Found,
   note: (text: string) => void,
 ): Promise<ExitCode> {
-  const change = target === null || setting === null ? null : { ...target, setting };
   let starting: ReturnType<typeof startAfresh>;
   const pass = async (signal: NodeJS.Signals) => (await starting).signal(signal);
   return passingSignals(pass, async () => {
@@ -111,9 +110,8 @@ interface Found {
   error: unknown;
   /** How the command ended by itself; null if pinbench ended it. */
   ended: Exit | null;
-  /** The loader, and the recommended setting; null if there is none. */
-  target: GoTarget | null;
-  setting: LoaderSetting | null;
+  /** The loader with the recommended setting; null if there is none. */
+  change: Change | null;
 }
 
 async function search(flags: TuneFlags, command: readonly string[], call: Call): Promise<Found> {
@@ -133,13 +131,14 @@ async function search(flags: TuneFlags, command: readonly string[], call: Call):
   const over = (part: Partial<Found>): Found => {
     const { exitCode } = interruption;
     const isInterrupted = exitCode !== null;
-    const nothing = { error: null, ended: null, target: null, setting: null };
+    const nothing = { error: null, ended: null, change: null };
     return { ...nothing, exitCode: exitCode ?? ExitCode.ok, isInterrupted, ...part };
   };
   try {
     const found = await run().catch((error: unknown) => ({ error }));
     const started = job as LiveJob | null;
-    let ended = started?.process.ended ?? null;
+    // A launcher may end before the training that it has started.
+    let ended = started?.over.aborted ? started.process.ended : null;
     if ("error" in found) {
       await started?.end();
       if (interruption.exitCode === null) return over({ error: found.error, ended });
@@ -157,11 +156,9 @@ async function search(flags: TuneFlags, command: readonly string[], call: Call):
       return over({});
     }
     await deliverToStderr({ kind: "tuning", document: found }, await destinationsOf("tuning", flags));
-    const result = {
-      ended,
-      target: (probe as LiveProbe | null)?.goTarget ?? null,
-      setting: found.recommendation?.setting ?? null,
-    };
+    const kind = (probe as LiveProbe | null)?.loaderName ?? null;
+    const setting = found.recommendation?.setting;
+    const result = { ended, change: kind === null || setting === undefined ? null : { kind, setting } };
     if (interruption.exitCode !== null) return over(result);
     try {
       return over({ ...result, exitCode: tuningExitCode(found) });

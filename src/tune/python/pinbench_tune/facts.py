@@ -8,6 +8,8 @@ import resource
 import torch
 import torch.multiprocessing
 
+from .go import size_of
+
 
 def of_batch(contents, samples, device, no_device):
     """The fields of batchFactsSchema in src/tune/loader-probe.ts. `samples`: None if the loader does not report it.
@@ -55,11 +57,18 @@ def _pinning_off(contents):
     return None
 
 
+def length(sized):
+    try:
+        return len(sized)
+    except Exception:  # no __len__, or the user's own fails
+        return None
+
+
 def batch_size(loader):
     """Samples per batch; None without a fixed size, for which some samplers report -1."""
     size = loader.batch_size
     if size is None:
-        size = getattr(loader.batch_sampler, "batch_size", None)
+        size = size_of(loader.batch_sampler)
     return int(size) if isinstance(size, int) and size > 0 else None
 
 

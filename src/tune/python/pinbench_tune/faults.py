@@ -196,6 +196,6 @@ def _of_phase(doing, found):
 
 def _of_dataset(error, setting, found):
     if "DataLoader timed out" in found.error:
-        return "hang", "No batch came in time: %s." % found.error.rstrip("."), "The DataLoader's own timeout ended the trial."
+        return "hang", "No batch came in time: %s." % found.error.rstrip("."), "The trial was given up at this limit."
     where = "in a worker" if setting["numWorkers"] > 0 else "in the main process"
     return "dataset-raised", "The data set failed %s: %s." % (where, _said(error, found)), None

@@ -1,4 +1,4 @@
-"""The hook of `pinbench tune --go`: changes the arguments of one loader as it is constructed, and nothing else."""
+"""The hook of `pinbench tune --go`: changes the arguments of a loader as it is constructed, and nothing else."""
 
 import contextlib
 import functools
@@ -7,6 +7,7 @@ import inspect
 import json
 import os
 import sys
+import zlib
 
 _MODULE = "torch.utils.data.dataloader"
 
@@ -45,27 +46,25 @@ class _Finder:
         return spec
 
 
-class Census:
-    """Identifies each loader of a process as it is constructed; two runs of a script give the same names."""
-
-    def __init__(self):
-        self._counts = {}
-
-    def name(self, arguments):
-        """(class and length of the data set, batch size, number of such loaders constructed before)."""
-        batch_size = arguments.get("batch_size", 1)
-        if arguments.get("batch_sampler") is not None:
-            batch_size = getattr(arguments["batch_sampler"], "batch_size", None)
-        kind = "%s, %s, %s" % (type(arguments["dataset"]).__name__, length(arguments["dataset"]), batch_size)
-        order = self._counts.get(kind, 0)
-        self._counts[kind] = order + 1
-        return kind, order
+def name_of(arguments):
+    """Names a loader under construction by its data set's class, its batch size and the lines that construct it, which
+    an edit would change; two runs of a script give the same name. Asks the data set nothing: its __len__ may open a file.
+    """
+    batch_size = arguments.get("batch_size", 1)
+    if arguments.get("batch_sampler") is not None:
+        batch_size = size_of(arguments["batch_sampler"])
+    lines, frame = [], sys._getframe(2)
+    while frame is not None:
+        lines.append("%s:%d" % (frame.f_code.co_filename, frame.f_lineno))
+        frame = frame.f_back
+    place = zlib.crc32("\n".join(lines).encode(errors="replace"))
+    return "%s, %s, %08x" % (type(arguments["dataset"]).__name__, batch_size, place)
 
 
-def length(sized):
+def size_of(batch_sampler):
     try:
-        return len(sized)
-    except Exception:  # no __len__, or the user's own fails
+        return batch_sampler.batch_size
+    except Exception:  # it has none, or the user's own fails
         return None
 
 
@@ -93,7 +92,6 @@ def with_setting(arguments, setting):
 
 def take_place(asked, module):
     """`module`: torch.utils.data.dataloader, just executed. `asked`: a setting and the loader to change (go.ts)."""
-    census = Census()
     original = module.DataLoader.__init__
     signature = inspect.signature(original)
 
@@ -102,9 +100,7 @@ def take_place(asked, module):
         found = bound(signature, self, positional, named)
         if found is None:
             return original(self, *positional, **named)
-        kind, order = census.name(found.arguments)
-        is_same = order == asked["order"] or asked["isRenewed"] and order > asked["order"]
-        if kind == asked["kind"] and is_same:
+        if name_of(found.arguments) == asked["kind"]:
             with_setting(found.arguments, asked["setting"])
             # An empty file reports that the loader was found. If pinbench has ended, the folder is gone.
             with contextlib.suppress(OSError):

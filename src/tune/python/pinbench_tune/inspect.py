@@ -60,7 +60,7 @@ def held(*roots):
     for one in _reachable(roots, time.thread_time() + _WALK_SECONDS):
         check, name = _shared(one)
         if check is not None:
-            what = "mix up its answers" if check == "connection" else "read each other's parts, as they share its position"
+            what = "mix up its answers" if check == "connection" else "share its position, which a seek or a read moves for all"
             return check, (
                 "The data set holds %s when workers start: they would %s. "
                 "Open it in __getitem__, or in worker_init_fn, once in each worker." % (name, what)
@@ -73,8 +73,9 @@ def different(here, there):
     if here[0] != here[1] or there[0] != there[1] or here[0] == there[0]:
         return None
     return (
-        "Workers make other samples than the training process: they have a copy of the data set from when they "
-        "started, and do not see what the loop changes in it. Have the loop keep such state outside of the data set."
+        "Workers make other samples than the training process from the same indices and random seeds. What the loop "
+        "changes in the data set, worker_init_fn, a cache or hash() of a text can differ there: have each sample depend "
+        "on its index and torch's random numbers alone."
     )
 
 
@@ -89,16 +90,21 @@ def keeps(first_seconds, again_seconds):
     )
 
 
-def files(kept, batches, under_way):
-    """`kept`: files opened over `batches` batches and still open; batches in flight may hold `under_way` of them."""
+def files(kept, batches, under_way, epoch):
+    """`kept`: files opened over `batches` batches and still open; batches in flight may hold `under_way` of them. Within
+    an epoch of `epoch` batches (None: unknown), a loop may keep all of them and drop them at its end.
+    """
     if batches < _LEAST_BATCHES or kept < _KEPT_BATCHES * batches or kept <= under_way:
         return None
     limit, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     each = max(1, round(kept / batches))
+    left = max(0, limit - open_files() + kept) // each
+    if epoch is not None and kept <= each * epoch < each * left:
+        return None
     return (
         "The loop keeps its batches, and each batch from a worker holds %d open files: the limit of %d is reached after "
         "about %d batches. Call torch.multiprocessing.set_sharing_strategy('file_system'), or keep copies (.clone())."
-        % (each, limit, max(0, limit - open_files() + kept) // each)
+        % (each, limit, left)
     )
 
 
@@ -107,14 +113,16 @@ class Inspection:
     batch. Calls `speak(check, message)` for each problem.
     """
 
-    def __init__(self, loader, speak):
+    def __init__(self, loader, speak, start_method):
         self._dataset = loader.dataset
         self._speak = speak
         # Indices of the samples made last in this process.
         self._drawn = collections.deque(maxlen=_MOST_COMPARED)
         self._held = held(loader.dataset, loader.collate_fn)
         is_stream = isinstance(loader.dataset, torch.utils.data.IterableDataset)
-        self._worker = None if is_stream or self._held is not None else EarlyWorker(loader)
+        # Other workers import the script; without a main guard they would run it again.
+        may_start = start_method == "fork" and not is_stream and self._held is None
+        self._worker = EarlyWorker(loader) if may_start else None
 
     def drawn(self, indices):
         """Records the indices of a batch made in this process; None for a stream."""
@@ -238,9 +246,15 @@ def _reachable(roots, until):
 
 
 def _used_by(function):
-    """The objects that a function refers to, without other names of its module."""
-    names = {each.argval for each in dis.get_instructions(function) if each.opname == "LOAD_GLOBAL"}
-    yield from (function.__globals__[name] for name in names if name in function.__globals__)
+    """The objects that a function refers to, in its module and in other modules of the user, without other names there."""
+    codes = [function.__code__]
+    for code in codes:  # with its comprehensions and lambdas
+        codes += [each for each in code.co_consts if isinstance(each, types.CodeType)]
+    names = {each.argval for code in codes for each in dis.get_instructions(code) if each.opname == "LOAD_GLOBAL"}
+    for one in [function.__globals__[name] for name in names if name in function.__globals__]:
+        yield one
+        if isinstance(one, types.ModuleType) and not is_library(getattr(one, "__file__", None) or ""):
+            yield from (vars(one)[name] for code in codes for name in code.co_names if name in vars(one))
     yield from (function.__closure__ or ())
     yield from (function.__defaults__ or ())
     yield from vars(function).values()

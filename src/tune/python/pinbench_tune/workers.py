@@ -52,7 +52,7 @@ class WorkerStart:
         else:
             kind, first = fetch._MapDatasetFetcher, None
         kind.fetch = _timed(kind.fetch, clock, first)
-        if hasattr(info.dataset, "pinbench_dataset"):
+        if "pinbench_dataset" in getattr(info.dataset, "__dict__", ()):
             # The user's code must see its own data set, not pinbench's wrapper.
             object.__setattr__(info, "dataset", info.dataset.pinbench_dataset)
         if self.init_fn is not None:

@@ -7,7 +7,7 @@ import time
 import torch
 from torch.utils.data import DataLoader, IterableDataset, RandomSampler
 
-from ..go import length
+from ..facts import length
 from ..faults import Refusal
 from ..workers import WorkerStart
 

@@ -14,7 +14,7 @@ from torch.utils.data.dataloader import _BaseDataLoaderIter
 
 from .. import facts, faults, inspect, workers
 from ..batch import Contents
-from ..go import length
+from ..facts import length
 
 # Time limits for the loop's wait under a tried setting: seconds, and a multiple of the slowest wait so far.
 _LEAST_SECONDS, _FACTOR = 5, 10
@@ -22,6 +22,8 @@ _LEAST_SECONDS, _FACTOR = 5, 10
 _IMPORT_SECONDS = 10
 # Minimum interval of reports in ns: more would disturb the measurement.
 _TELL_NS = 20_000_000
+# Batches of a setting until its workers are looked at, and again after twice as many.
+_FIRST_LOOK = 20
 # Frameworks, by their packages on the stack. Others leave DataLoader's arguments to the script.
 _FRAMEWORKS = {"lightning": "lightning", "pytorch_lightning": "lightning", "transformers": "transformers", "timm": "timm"}
 
@@ -29,9 +31,9 @@ _FRAMEWORKS = {"lightning": "lightning", "pytorch_lightning": "lightning", "tran
 class Watched:
     """A loader of the script, over all its epochs and settings."""
 
-    def __init__(self, loader, session, kind, order, iterate):
+    def __init__(self, loader, session, kind, iterate):
         self.session = session
-        # Its name from go.Census; None if its construction was not seen.
+        # Its name from go.name_of; None if its construction was not seen.
         self.kind = kind
         self._iterate = iterate
         # Whether pinbench wants reports about its batches.
@@ -49,8 +51,9 @@ class Watched:
         # Whether pinbench knows that the setting is in force.
         self.is_announced = True
         self.inspection = None
-        # Open files and batches at the first batch.
-        self._files = None
+        # Open files and batches at the first batch, and the number of batches after which the next look is due.
+        self._files, self._look_after = None, _FIRST_LOOK
+        self._spoken = set()
         self.epoch_batches = None if self._is_stream else length(loader._index_sampler)
         self._samples = None if self._is_stream else facts.batch_size(loader)
         self._contents = None
@@ -65,19 +68,19 @@ class Watched:
             setting=self.own,
             source=type(loader.dataset).__name__ + ("" if samples is None else ", %d samples" % samples),
             kind=kind,
-            order=order,
             startMethod=self._start_method,
             epochBatches=self.epoch_batches,
             framework=_framework(),
         )
         if self.is_told and self.own["numWorkers"] == 0:
             with _starting():
-                self.inspection = inspect.Inspection(loader, self._speak)
+                self.inspection = inspect.Inspection(loader, self._speak, self._start_method)
 
-    def renew(self):
-        """The script constructed its loader again."""
+    def renew(self, loader):
+        """The script constructed its loader again, which may have other data."""
         self.end_persistent()
         self._twin = None
+        self.epoch_batches = None if self._is_stream else length(loader._index_sampler)
         self.tell("renewed")
 
     def choose(self, is_target):
@@ -90,7 +93,8 @@ class Watched:
             self.session.tell(kind, loader=self.number, **fields)
 
     def _speak(self, check, message):
-        if message is not None:
+        if message is not None and check not in self._spoken:
+            self._spoken.add(check)
             self.tell("check", check=check, message=message)
 
     def iterator(self, loader):
@@ -121,6 +125,7 @@ class Watched:
         self.setting, self.change = (self.own, 0) if asked is None else (asked["setting"], asked["change"])
         self.is_announced = asked is None
         self._twin = self._files = None
+        self._look_after = _FIRST_LOOK
 
     def began(self):
         """Called at the first batch of an iterator."""
@@ -128,6 +133,12 @@ class Watched:
 
     def leave(self, iterator):
         """Called before a change to another setting."""
+        self._look(iterator)
+        workers.end(iterator, self._grace)
+        self.end_persistent()
+
+    def _look(self, iterator):
+        """The checks of what workers do."""
         pids = workers.pids_of(iterator)
         if self._is_stream and self.setting != self.own and len(pids) > 1:
             self._speak("stream", inspect.stream(workers.sample_copies(self.session.folder, pids), len(pids)))
@@ -135,9 +146,8 @@ class Watched:
             tensors = max(1, len(self._contents.tensors)) if self._contents is not None else 1
             under_way = tensors * self.setting["numWorkers"] * (self.setting["prefetchFactor"] or 1)
             files, batches = self._files
-            self._speak("files", inspect.files(facts.open_files() - files, self.delivered - batches, under_way))
-        workers.end(iterator, self._grace)
-        self.end_persistent()
+            kept = facts.open_files() - files
+            self._speak("files", inspect.files(kept, self.delivered - batches, under_way, self.epoch_batches))
 
     def end_persistent(self):
         """Ends persistent workers of the old setting, which would serve the next epoch."""
@@ -179,6 +189,10 @@ class Watched:
             self.tell("batch", facts=told)
 
     def tell_batches(self, iterator, ns, wait_ns):
+        # The search may end with this setting, so that the loop never leaves it.
+        if self._files is not None and self.delivered - self._files[1] >= self._look_after:
+            self._look_after *= 2
+            self._look(iterator)
         pids = workers.pids_of(iterator)
         self.tell(
             "batches",

@@ -7,7 +7,7 @@ import os
 import sys
 import weakref
 
-from ..go import Census, bound, when_torch_is_imported
+from ..go import bound, name_of, when_torch_is_imported
 
 
 def watch():
@@ -47,16 +47,14 @@ class Watch:
 
     def take_place(self):
         construct, iterate = self._kind.__init__, self.iterate
-        census, signature = Census(), inspect.signature(construct)
+        signature = inspect.signature(construct)
 
         @functools.wraps(construct)
         def __init__(loader, *positional, **named):
             found = bound(signature, loader, positional, named)
-            # Named before torch may refuse the loader, because --go counts refused ones too.
-            name = found and census.name(found.arguments)
             construct(loader, *positional, **named)
-            if name is not None:
-                vars(loader)["_pinbench_name"] = name
+            if found is not None:
+                vars(loader)["_pinbench_name"] = name_of(found.arguments)
             if type(loader).__iter__ is not __iter__:
                 self._tell_own_iter(loader)
 
@@ -70,6 +68,9 @@ class Watch:
         return self._session is not None and self._session.is_over()
 
     def iterator_of(self, loader):
+        if getattr(multiprocessing.current_process(), "_inheriting", False):
+            # The script is run again, as a module, by a worker or rank that is starting: it would train twice.
+            raise RuntimeError("Processes that are not forked import the script: start it in `if __name__ == '__main__':`.")
         # A data set in a worker may iterate its own loader, which no training loop uses.
         session = None if _is_in_worker() else self._open()
         if session is None:
@@ -88,13 +89,13 @@ class Watch:
                 return watched
         from .iterator import Watched
 
-        kind, order = vars(loader).get("_pinbench_name", (None, 0))
+        kind = vars(loader).get("_pinbench_name")
         gone = [at for at, (known, each) in enumerate(self._watched) if known() is None and each.kind == kind]
         if gone and kind is not None:
             _, watched = self._watched.pop(gone[0])
-            watched.renew()
+            watched.renew(loader)
         else:
-            watched = Watched(loader, self._session, kind, order, self.iterate)
+            watched = Watched(loader, self._session, kind, self.iterate)
         self._watched.append((weakref.ref(loader), watched))
         return watched
 
