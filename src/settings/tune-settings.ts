@@ -52,7 +52,7 @@ export const tuneSettings = {
   ),
   go: setting(
     "--go [anyway]",
-    "with a command: start it afresh with the best (anyway: despite a checkpoint that the search wrote)",
+    "with a command: start it afresh with the best (anyway: despite a checkpoint)",
     kind.choice(["best", "anyway"]),
   ),
   loader: setting(
