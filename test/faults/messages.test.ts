@@ -31,7 +31,7 @@ const ofHook: HookMessage[] = [
     loader: 1,
     setting,
     source: "ImageFolder",
-    kind: "ImageFolder, 10000, 64",
+    name: "ImageFolder, 64, 1a2b3c4d",
     startMethod: "fork",
     epochBatches: null,
     framework: null,

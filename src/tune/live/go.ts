@@ -6,8 +6,8 @@ import type { LoaderSetting } from "../../results/tuning.js";
 import { JobFolder } from "./live-job.js";
 
 /** A setting, and the name (go.py) of the loader that `--go` gives it in the second run of a command. */
-export interface Change {
-  kind: string;
+export interface LoaderEdit {
+  name: string;
   setting: LoaderSetting;
 }
 
@@ -30,14 +30,14 @@ export function requireRepeatableInput(): void {
 }
 
 /**
- * Starts a command again with other arguments for one loader (null: unchanged) and no other hook. `end` resolves with
+ * Starts a command again with other arguments for a loader (null: unchanged) and no other hook. `end` resolves with
  * the exit code as a shell gives it, and whether the loader was found again.
  */
-export async function startAfresh(command: readonly string[], change: Change | null) {
+export async function startAfresh(command: readonly string[], edit: LoaderEdit | null) {
   const folder = new JobFolder("PINBENCH_TUNE_RUN");
   // The hook makes this file when it has found the loader.
   const found = join(folder.path, "found");
-  const variables = change === null ? {} : { PINBENCH_TUNE_GO: JSON.stringify({ ...change, found }) };
+  const variables = edit === null ? {} : { PINBENCH_TUNE_GO: JSON.stringify({ ...edit, found }) };
   try {
     const child = await folder.start(command, variables);
     const end = async () => {

@@ -27,7 +27,7 @@ const hookMessageSchema = z.discriminatedUnion("type", [
     /** "ImageFolder, 10000 samples". */
     source: z.string(),
     /** Its identity across runs of the same script, see go.py; null if its construction was not observed. */
-    kind: z.string().nullable(),
+    name: z.string().nullable(),
     startMethod: z.enum(["fork", "spawn", "forkserver"]),
     epochBatches: count.nullable(),
     /** The framework whose loop iterates the loader; null if it is the script's own loop. */

@@ -69,7 +69,7 @@ export class LiveProbe implements Probe {
 
   /** The tuned loader's name in any run of the script; null if its construction was not observed. */
   get loaderName(): string | null {
-    return this.#target.ranks[0]!.loader.reported.kind;
+    return this.#target.ranks[0]!.loader.reported.name;
   }
 
   async close(): Promise<void> {

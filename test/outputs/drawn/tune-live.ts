@@ -23,7 +23,7 @@ async function liveTrials(seed: number) {
       loader: 1,
       setting: own,
       source: "Samples",
-      kind: null,
+      name: null,
       startMethod: "fork",
       epochBatches,
       framework: null,

@@ -38,7 +38,7 @@ print([batch.tolist() for batch in loader])
       expect.arrayContaining([
         expect.objectContaining({ type: "hello", rank: 0, worldSize: 1, localWorldSize: 1 }),
         expect.objectContaining({
-          ...{ type: "loader", kind: expect.stringMatching(/^range, -1, /), epochBatches: 2 },
+          ...{ type: "loader", name: expect.stringMatching(/^range, -1, /), epochBatches: 2 },
           setting: withWorkers(1),
         }),
       ]),

@@ -87,8 +87,8 @@ describe.concurrent("a plain training script", () => {
     const numWorkers = method === "fork" ? (workers === 2 ? 0 : 2) : workers === 0 ? 1 : 0;
     const setting = withWorkers(numWorkers, 3, persistent);
     const messages = (await searched(name, script)).said.flat();
-    const { kind } = messages.find(({ type }) => type === "loader")!;
-    const PINBENCH_TUNE_GO = JSON.stringify({ kind, setting, found: "/nowhere/found" });
+    const { name: loaderName } = messages.find(({ type }) => type === "loader")!;
+    const PINBENCH_TUNE_GO = JSON.stringify({ name: loaderName, setting, found: "/nowhere/found" });
     const edited = {
       num_workers: numWorkers,
       persistent_workers: persistent && numWorkers > 0,

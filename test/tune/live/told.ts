@@ -17,7 +17,7 @@ export function loaderOf({ loader = 1, epochBatches = null as number | null } = 
       loader,
       setting: torchDefault,
       source: "Samples",
-      kind: "Samples, 100, 4",
+      name: "Samples, 4, 1a2b3c4d",
     },
     ...{ startMethod: "fork", epochBatches, framework: null },
   });

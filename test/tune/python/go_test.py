@@ -61,7 +61,7 @@ class GoTest(unittest.TestCase):
             for kind in (searched, gone):
                 loaders = run(kind)
                 if kind is searched:
-                    asked = {"kind": vars(loaders[chosen])["_pinbench_name"], "found": found}
+                    asked = {"name": vars(loaders[chosen])["_pinbench_name"], "found": found}
                     asked["setting"] = {**support.setting(workers, 3), "pinMemory": True}
                     go.take_place(asked, types.SimpleNamespace(DataLoader=gone))
             return loaders, os.path.exists(found)

@@ -199,7 +199,7 @@ class SearchTest(unittest.TestCase):
             self.assertEqual(len(list(loader)), batches)
             self.assertEqual(len(list(kind(support.Numbers(12), batch_size=4))), 3)
             del loader
-        names = {each["kind"] for each in self.session.of("loader")}
+        names = {each["name"] for each in self.session.of("loader")}
         self.assertEqual([name[:-8] for name in names], ["Numbers, 4, "] * 2)
         self.assertEqual([each["loader"] for each in self.session.of("renewed")], [1, 2, 1, 2])
 

@@ -8,7 +8,7 @@ import type { CommandSettings } from "../../../settings/command-settings.js";
 import type { Call } from "../../../settings/settings.js";
 import { undecidedBudgetNs } from "../../../settings/tune-settings.js";
 import { formatDuration } from "../../../settings/units.js";
-import { type Change, requireRepeatableInput, startAfresh } from "../../../tune/live/go.js";
+import { type LoaderEdit, requireRepeatableInput, startAfresh } from "../../../tune/live/go.js";
 import type { LiveJob } from "../../../tune/live/live-job.js";
 import type { LiveProbe } from "../../../tune/live/live-probe.js";
 import { openLive } from "../../../tune/live/open-live.js";
@@ -84,18 +84,18 @@ function announcement({ budgetNs, go }: TuneFlags): string {
 /** Passes signals on to the command, and ends with its exit code. */
 async function go(
   command: readonly string[],
-  { change }: Found,
+  { edit }: Found,
   note: (text: string) => void,
 ): Promise<ExitCode> {
   let starting: ReturnType<typeof startAfresh>;
   const pass = async (signal: NodeJS.Signals) => (await starting).signal(signal);
   return passingSignals(pass, async () => {
-    starting = startAfresh(command, change);
+    starting = startAfresh(command, edit);
     const run = await starting;
-    const how = change === null ? "the script's own settings" : describeSetting(change.setting, true);
+    const how = edit === null ? "the script's own settings" : describeSetting(edit.setting, true);
     note(`the command is started afresh with ${how}.`);
     const { exitCode, isFound } = await run.end();
-    if (!isFound && change !== null) {
+    if (!isFound && edit !== null) {
       note("the command made no such loader: nothing was changed.");
     }
     // The command may use any of 256 codes.
@@ -111,7 +111,7 @@ interface Found {
   /** How the command ended by itself; null if pinbench ended it. */
   ended: Exit | null;
   /** The loader with the recommended setting; null if there is none. */
-  change: Change | null;
+  edit: LoaderEdit | null;
 }
 
 async function search(flags: TuneFlags, command: readonly string[], call: Call): Promise<Found> {
@@ -131,7 +131,7 @@ async function search(flags: TuneFlags, command: readonly string[], call: Call):
   const over = (part: Partial<Found>): Found => {
     const { exitCode } = interruption;
     const isInterrupted = exitCode !== null;
-    const nothing = { error: null, ended: null, change: null };
+    const nothing = { error: null, ended: null, edit: null };
     return { ...nothing, exitCode: exitCode ?? ExitCode.ok, isInterrupted, ...part };
   };
   try {
@@ -156,9 +156,9 @@ async function search(flags: TuneFlags, command: readonly string[], call: Call):
       return over({});
     }
     await deliverToStderr({ kind: "tuning", document: found }, await destinationsOf("tuning", flags));
-    const kind = (probe as LiveProbe | null)?.loaderName ?? null;
+    const name = (probe as LiveProbe | null)?.loaderName ?? null;
     const setting = found.recommendation?.setting;
-    const result = { ended, change: kind === null || setting === undefined ? null : { kind, setting } };
+    const result = { ended, edit: name === null || setting === undefined ? null : { name, setting } };
     if (interruption.exitCode !== null) return over(result);
     try {
       return over({ ...result, exitCode: tuningExitCode(found) });

@@ -100,7 +100,7 @@ def take_place(asked, module):
         found = bound(signature, self, positional, named)
         if found is None:
             return original(self, *positional, **named)
-        if name_of(found.arguments) == asked["kind"]:
+        if name_of(found.arguments) == asked["name"]:
             with_setting(found.arguments, asked["setting"])
             # An empty file reports that the loader was found. If pinbench has ended, the folder is gone.
             with contextlib.suppress(OSError):

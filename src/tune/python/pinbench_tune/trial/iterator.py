@@ -31,10 +31,10 @@ _FRAMEWORKS = {"lightning": "lightning", "pytorch_lightning": "lightning", "tran
 class Watched:
     """A loader of the script, over all its epochs and settings."""
 
-    def __init__(self, loader, session, kind, iterate):
+    def __init__(self, loader, session, name, iterate):
         self.session = session
-        # Its name from go.name_of; None if its construction was not seen.
-        self.kind = kind
+        # From go.name_of; None if its construction was not seen.
+        self.name = name
         self._iterate = iterate
         # Whether pinbench wants reports about its batches.
         self.is_told = not session.has_target
@@ -54,7 +54,7 @@ class Watched:
         # Open files and batches at the first batch, and the number of batches after which the next look is due.
         self._files, self._look_after = None, _FIRST_LOOK
         self._spoken = set()
-        self.epoch_batches = None if self._is_stream else length(loader._index_sampler)
+        self.epoch_batches = self._epoch_of(loader)
         self._samples = None if self._is_stream else facts.batch_size(loader)
         self._contents = None
         # Number of batches over all epochs.
@@ -67,7 +67,7 @@ class Watched:
             loader=self.number,
             setting=self.own,
             source=type(loader.dataset).__name__ + ("" if samples is None else ", %d samples" % samples),
-            kind=kind,
+            name=name,
             startMethod=self._start_method,
             epochBatches=self.epoch_batches,
             framework=_framework(),
@@ -80,8 +80,12 @@ class Watched:
         """The script constructed its loader again, which may have other data."""
         self.end_persistent()
         self._twin = None
-        self.epoch_batches = None if self._is_stream else length(loader._index_sampler)
+        self.epoch_batches = self._epoch_of(loader)
         self.tell("renewed")
+
+    def _epoch_of(self, loader):
+        """Batches of an epoch; None if unknown."""
+        return None if self._is_stream else length(loader._index_sampler)
 
     def choose(self, is_target):
         self.is_told = is_target

@@ -89,13 +89,13 @@ class Watch:
                 return watched
         from .iterator import Watched
 
-        kind = vars(loader).get("_pinbench_name")
-        gone = [at for at, (known, each) in enumerate(self._watched) if known() is None and each.kind == kind]
-        if gone and kind is not None:
+        name = vars(loader).get("_pinbench_name")
+        gone = [at for at, (known, each) in enumerate(self._watched) if known() is None and each.name == name]
+        if gone and name is not None:
             _, watched = self._watched.pop(gone[0])
             watched.renew(loader)
         else:
-            watched = Watched(loader, self._session, kind, self.iterate)
+            watched = Watched(loader, self._session, name, self.iterate)
         self._watched.append((weakref.ref(loader), watched))
         return watched
 
